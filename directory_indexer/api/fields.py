@@ -20,6 +20,8 @@ class Only(Enum):
     """Scripts that read `--json`; for a model the field would not be worth its tokens."""
     MODELS = auto()
     """Assistants, which need the field to continue."""
+    NOBODY = auto()
+    """The server itself, which sets the field."""
 
 
 Files = Annotated[int, "Files that can be found."]

@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import FilePath, containers_around, exact_text
@@ -40,14 +40,14 @@ class LocateRequest(NamedTuple):
 
 
 class Spot(NamedTuple):
-    """Lines of a file to read, what they belong to, why, and about how many tokens they are."""
+    """Lines of a file to read."""
 
-    path: FilePath
-    start_line: int
-    end_line: int
-    symbol: str
-    reason: str
-    n_tokens: int
+    path: Annotated[FilePath, "Absolute path of the file."]
+    start_line: Annotated[int, "First line."]
+    end_line: Annotated[int, "Last line."]
+    symbol: Annotated[str, "The symbol or heading that they belong to."]
+    reason: Annotated[str, "Why: a frame, a definition, words and meaning, a commit like it …"]
+    tokens: Annotated[int, "Size in tokens, with this row."]
 
 
 class Located(NamedTuple):
@@ -130,7 +130,7 @@ def within(candidates: Candidates, max_tokens: int) -> Located:
     for name, share in _SHARES.items():  # code comes last, and gets what tests and documents leave
         files = [candidate for candidate in candidates.files if _part_of(candidate[0]) == name]
         parts[name] = tuple(_fitting(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
-        left -= sum(spot.n_tokens for spot in parts[name])
+        left -= sum(spot.tokens for spot in parts[name])
     n_shown = len({spot.path for part in parts.values() for spot in part})
     n_left_out = len(candidates.files) - n_shown
     return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
@@ -141,8 +141,8 @@ def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], room: int, 
     for path, evidence in files:
         n_before = room
         for spot in _spots(path, evidence, rank=rank, max_tokens=max_tokens):
-            if spot.n_tokens <= room:
-                room -= spot.n_tokens
+            if spot.tokens <= room:
+                room -= spot.tokens
                 yield spot
         rank += room < n_before
 

@@ -55,7 +55,7 @@ def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the places to read for a report, one a line, each with its reason."""
     for name, spots in (("code", located.code), ("tests", located.tests), ("documents", located.documents)):
         if spots:
-            n_tokens = sum(spot.n_tokens for spot in spots)
+            n_tokens = sum(spot.tokens for spot in spots)
             files = count(len({spot.path for spot in spots}), "file")
             yield line(Span(f"{name}: {files}, about {n_tokens:,} tokens to read", Style.KEYWORD))
         yield from (_spot_line(spot, paths) for spot in spots)

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from web_servers import WebAnswer, WebServer, new_key
 
-from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.operations import Body, HttpOperation
 from directory_indexer.storage.registry.keys import Right
@@ -123,9 +122,7 @@ def test_what_one_collection_answers_does_not_tell_of_another(site: Site, more: 
 def _asked(operation: HttpOperation, collection: str, site: Site) -> dict[str, Any]:
     """Ask an operation for a collection, with the key of the other one."""
     fields = operation.arguments._fields  # type: ignore[attr-defined]
-    given: dict[str, Any] = {
-        name: GIVEN[name] for name in schema_of(operation.arguments).get("required", ()) if name in GIVEN
-    }
+    given: dict[str, Any] = {name: GIVEN[name] for name in operation.schema.get("required", ()) if name in GIVEN}
     if "collections" in fields:
         given["collections"] = [collection]
     else:

@@ -13,7 +13,6 @@ from served import Heard, Served
 from teams import Team
 
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.catalogue.page import PAGE
 from directory_indexer.server.rest.operations import Body, HttpOperation, Method
@@ -60,7 +59,7 @@ class _Place:
 
     def given(self, operation: HttpOperation) -> dict[str, str]:
         """Return what a request has to say, as JSON."""
-        schema = schema_of(operation.arguments)
+        schema = operation.schema
         plain = {name: plain_value(schema["properties"][name]) for name in schema.get("required", ())}
         return {name: json.dumps(self.samples.get(name, value)) for name, value in plain.items()}
 
@@ -85,7 +84,7 @@ def page(place: _Place) -> Iterator[Served]:
 
 
 def _arguments(operation: HttpOperation) -> Mapping[str, Any]:
-    properties: dict[str, Any] = schema_of(operation.arguments)["properties"]
+    properties: dict[str, Any] = operation.schema["properties"]
     return properties
 
 

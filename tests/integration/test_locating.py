@@ -114,7 +114,7 @@ def test_what_there_is_to_read_keeps_to_its_tokens(index: Index, max_tokens: int
                 len(line) for line in file.read().splitlines(keepends=True)[spot.start_line - 1 : spot.end_line]
             )
     assert lines <= max_tokens * 3
-    assert sum(spot.n_tokens for spot in spots) <= max_tokens
+    assert sum(spot.tokens for spot in spots) <= max_tokens
     assert found.n_left_out
     answer = located_within_budget(found, (), max_tokens=max_tokens)
     assert cost(object_for_models(answer)) <= max_tokens

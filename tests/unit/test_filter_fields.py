@@ -13,8 +13,7 @@ from directory_indexer.cli.commands.search import SearchCall as SearchCommand
 from directory_indexer.cli.parameters import OptionTable, parameters_of
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, FIELDS, METADATA_FIELDS, SOURCE_FIELDS, FilterField
 from directory_indexer.ranking.query import Filters, parse_query
-from directory_indexer.server.mcp.arguments import Query, SearchArguments
-from directory_indexer.server.rest.arguments import SearchCall
+from directory_indexer.server.mcp.arguments import Query, SearchCall
 from directory_indexer.server.ui.application import assets
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +34,6 @@ def test_the_command_line_has_it(field: FilterField) -> None:
 
 @pytest.mark.parametrize("field", ARGUMENT_FIELDS, ids=lambda field: field.word)
 def test_programs_have_it(field: FilterField) -> None:
-    assert field.argument in SearchArguments._fields
     assert field.argument in SearchCall._fields
 
 

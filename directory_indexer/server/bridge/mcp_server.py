@@ -69,7 +69,7 @@ from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
 
 with lazily:
-    from directory_indexer.server.mcp.executor import TOOLS
+    from directory_indexer.server.mcp import executor
 
 _TITLE: Final = "dirindex: search an index server"
 _INSTRUCTIONS: Final = """\
@@ -191,7 +191,7 @@ async def _list_tools(remote: RemoteServer, params: PaginatedRequestParams | Non
         listed = await remote.ask(ListToolsRequest(params=params), ListToolsResult, _give_up)
     except (DirIndexError, MCPError) as error:
         _log.warning("the tools of the server are not known: %s", error)
-        listed = ListToolsResult(tools=listed_tools(TOOLS))
+        listed = ListToolsResult(tools=listed_tools(executor.TOOLS))
     forwarded = [tool for tool in listed.tools if tool.name not in LOCAL_TOOLS]
     local = [] if params and params.cursor else listed_tools(LOCAL_TOOLS.values())
     return ListToolsResult(tools=[*forwarded, *local], next_cursor=listed.next_cursor)

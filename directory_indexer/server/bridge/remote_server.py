@@ -84,6 +84,7 @@ class RemoteServer:
             DirIndexError: the server is unavailable, refuses the request, or its response is invalid.
             MCPError: the server answers with an error of the protocol.
         """
+        _require_json(request)
         transport = _Transport(self, report)
         failure: Exception
         async with (
@@ -175,6 +176,16 @@ class _Transport(httpx2.AsyncBaseTransport):
             return httpx2.Response(502)
         media_type = response.headers.get("content-type", "")
         return httpx2.Response(response.status, headers={"content-type": media_type}, content=response.body)
+
+
+def _require_json(request: Request[Any, Any]) -> None:
+    """Require that a request can be written as JSON, before the client of the SDK fails with an error of its own."""
+    try:
+        json.dumps(request.model_dump(), ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UsageError(
+            "the arguments cannot be written as JSON", hint="remove unpaired surrogates and NaN"
+        ) from error
 
 
 def _parse_object(body: bytes) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import invalid_character_in, well_formed
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
-from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.requests import Order, SearchMode
 from directory_indexer.server.mcp.budget import Budgets
 from directory_indexer.server.mcp.schemas import schema_of
 
@@ -92,7 +92,7 @@ Texts = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
 _Path = Field(max_length=_LONGEST_PATH)
 _FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
 _Range = Field(max_length=30)
-_CollectionName = Field(max_length=63)
+_Words = Field(max_length=200)
 _ABSENT: Final[tuple[object, ...]] = (None, "", [])
 _COLLECTION_LIMITS: Final = {"minLength": 1, "maxLength": 63}
 _Count = Field(ge=1, le=50)
@@ -118,69 +118,68 @@ Queries = Annotated[Texts, "More wordings or parts of the question.", Field(max_
 Below = Annotated[str, "Directory or file.", _Path]
 Types = Annotated[Texts, '"python", "pdf", "code".', Field(max_length=20)]
 Globs = Annotated[Texts, '"src/**", "*.{c,h}", "!*.md".', Field(max_length=20)]
-Pattern = Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
-PlainText = Annotated[bool, "Plain text."]
-LinesAround = Annotated[Number, "Lines around.", Field(ge=0, le=20)]
-Outlined = Annotated[str, "File, directory or FILE#Heading.", _FilePath]
-Author = Annotated[str, "Only by this author."]
-InLanguage = Annotated[str, 'Only prose in this language: "en".']
-Tag = Annotated[str, "Only documents with this tag."]
-Sender = Annotated[str, "Only mail from this person."]
-Recipient = Annotated[str, "Likewise, to this person."]
-CopiedTo = Annotated[str, "Likewise, with a copy to this person."]
-Subject = Annotated[str, "Only with this in the subject."]
-Created = Annotated[str, 'Only documents created in: "2026", "2026-01".']
-Since = Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".']
-Until = Annotated[str, "Only files dated until then."]
-WithWeaker = Annotated[bool, "Also weaker hits."]
-WithFacets = Annotated[bool, "Count types, years … instead."]
-Mode = Annotated[SearchMode, "How to rank."]
-IndexPath = Annotated[str, "Empty: all.", _Path]
 
-
+COLLECTION = Field(pattern="^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")
 IN_COLLECTION = "The collection."
-InCollection = Annotated[str, IN_COLLECTION, _CollectionName]
-InCollections = Annotated[Texts, "If not the default one.", Field(max_length=20)]
+InCollection = Annotated[str, IN_COLLECTION, COLLECTION]
 
 
-class SearchArguments(NamedTuple):
-    """The arguments of `search`; assistants write into the query what programs pass as separate arguments."""
+class SearchCall(NamedTuple):
+    """A search."""
 
     query: Query
     queries: Queries = ()
     path: Below = ""
     types: Types = ()
     globs: Globs = ()
-    author: Annotated[Author, Only.PROGRAMS] = ""
-    language: Annotated[InLanguage, Only.PROGRAMS] = ""
-    tag: Annotated[Tag, Only.PROGRAMS] = ""
-    sender: Annotated[Sender, Only.PROGRAMS] = ""
-    recipient: Annotated[Recipient, Only.PROGRAMS] = ""
-    copied_to: Annotated[CopiedTo, Only.PROGRAMS] = ""
-    subject: Annotated[Subject, Only.PROGRAMS] = ""
-    created: Annotated[Created, Only.PROGRAMS] = ""
-    since: Annotated[Since, Only.PROGRAMS] = ""
-    until: Annotated[Until, Only.PROGRAMS] = ""
-    facets: WithFacets = False
-    mode: Mode = SearchMode.HYBRID
-    collections: InCollections = ()
+    author: Annotated[str, "Only by this author.", _Words, Only.PROGRAMS] = ""
+    language: Annotated[str, 'Only prose in this language: "en".', _Words, Only.PROGRAMS] = ""
+    tag: Annotated[str, "Only documents with this tag.", _Words, Only.PROGRAMS] = ""
+    sender: Annotated[str, "Only mail from this person.", _Words, Only.PROGRAMS] = ""
+    recipient: Annotated[str, "Likewise, to this person.", _Words, Only.PROGRAMS] = ""
+    copied_to: Annotated[str, "Likewise, with a copy to this person.", _Words, Only.PROGRAMS] = ""
+    subject: Annotated[str, "Only with this in the subject.", _Words, Only.PROGRAMS] = ""
+    created: Annotated[str, 'Only documents created in: "2026", "2026-01".', _Words, Only.PROGRAMS] = ""
+    since: Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".', _Words, Only.PROGRAMS] = ""
+    until: Annotated[str, "Only files dated until then.", _Words, Only.PROGRAMS] = ""
+    facets: Annotated[bool, "Count types, years … instead."] = False
+    mode: Annotated[SearchMode, "How to rank."] = SearchMode.HYBRID
+    collections: Annotated[Texts, "If not the default one.", Field(max_length=20)] = ()
     limit: Annotated[Number, "Most hits.", _Count] = 10
-    all: WithWeaker = False
-    again: Annotated[bool, "Repeat passages shown before."] = False
-    max_tokens: MaxTokens = Budgets.SEARCH
+    all: Annotated[bool, "Also weaker hits."] = False
+    again: Annotated[bool, "Repeat passages shown before.", Only.MODELS] = False
+    full: Annotated[bool, "Give the whole passages, too, not excerpts alone.", Only.PROGRAMS] = False
+    explain: Annotated[bool, "Say why each hit stands where it does.", Only.PROGRAMS] = False
+    sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path.", Only.PROGRAMS] = (
+        Order.SCORE
+    )
+    max_tokens: Annotated[MaxTokens, Only.MODELS] = Budgets.SEARCH
     cursor: Cursor = ""
-    plain: Annotated[bool, "Answer by the names of the plain contract.", Only.PROGRAMS] = False
+    prefix: Annotated[
+        bool,
+        "The last word is still being typed: words that begin so are found, too, one passage of each file.",
+        Only.PROGRAMS,
+    ] = False
+    refresh: Annotated[
+        bool,
+        "Look first for what changed since the last run; false: answer from the index as it is.",
+        Only.PROGRAMS,
+    ] = True
+    plain: Annotated[bool, "Answer by the names of the plain contract.", Only.NOBODY] = False
 
 
-class GrepArguments(NamedTuple):
-    """The arguments of `grep`."""
+class GrepCall(NamedTuple):
+    """A search for lines."""
 
-    pattern: Pattern
+    pattern: Annotated[str, "Regular expression; (?i) ignores case.", Field(min_length=1, max_length=1000)]
     path: Below = ""
+    types: Annotated[Types, Only.PROGRAMS] = ()
     globs: Globs = ()
-    fixed: PlainText = False
-    context: LinesAround = 0
-    max_tokens: MaxTokens = Budgets.SEARCH
+    fixed: Annotated[bool, "Plain text."] = False
+    ignore_case: Annotated[bool, "Whatever the case of letters is.", Only.PROGRAMS] = False
+    context: Annotated[Number, "Lines around.", Field(ge=0, le=20)] = 0
+    limit: Annotated[Number, "Most lines to answer; all are counted.", Field(ge=1, le=2000), Only.PROGRAMS] = 500
+    max_tokens: Annotated[MaxTokens, Only.MODELS] = Budgets.SEARCH
     collection: InCollection = DEFAULT
 
 
@@ -211,10 +210,10 @@ class ContentArguments(NamedTuple):
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
-class OutlineArguments(NamedTuple):
-    """The arguments of `outline`."""
+class OutlineCall(NamedTuple):
+    """An outline of a file or a directory."""
 
-    path: Outlined
+    path: Annotated[str, "File, directory or FILE#Heading.", _FilePath]
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.OUTLINE
 
@@ -251,19 +250,12 @@ class ConvertArguments(NamedTuple):
     max_tokens: MaxTokens = Budgets.CONTENT
 
 
-class IndexArguments(NamedTuple):
-    """The arguments of `index`."""
+class IndexCall(NamedTuple):
+    """An index run."""
 
-    path: IndexPath = ""
-    action: Annotated[
-        IndexAction,
-        "start joins a running one.",
-    ] = IndexAction.START
-    wait_seconds: Annotated[
-        Number,
-        "Longest wait.",
-        Field(ge=0, le=50),
-    ] = 20
+    path: Annotated[str, "Empty: all.", _Path] = ""
+    action: Annotated[IndexAction, "start joins a running one.", Only.MODELS] = IndexAction.START
+    wait_seconds: Annotated[Number, "Longest wait.", Field(ge=0, le=50), Only.MODELS] = 20
     collection: InCollection = DEFAULT
 
 

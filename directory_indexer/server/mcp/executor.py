@@ -17,20 +17,8 @@ from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
 from directory_indexer.core.errors import BusyError
 from directory_indexer.integrations.converting.converter import is_url
 from directory_indexer.server.index_jobs import Job, percent
+from directory_indexer.server.mcp import arguments
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer
-from directory_indexer.server.mcp.arguments import (
-    ContentArguments,
-    ConvertArguments,
-    GrepArguments,
-    IndexAction,
-    IndexArguments,
-    InfoArguments,
-    LocateArguments,
-    OutlineArguments,
-    SearchArguments,
-    SimilarArguments,
-    SymbolArguments,
-)
 from directory_indexer.server.mcp.index_tool import index_answer, is_ended
 from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.storage.documents.runs import Origin, RunRecord
@@ -97,21 +85,21 @@ class Caller(NamedTuple):
 Tool: TypeAlias = Operation[Caller]
 
 
-async def convert(caller: Caller, call: ConvertArguments) -> Answer:
+async def convert(caller: Caller, call: arguments.ConvertArguments) -> Answer:
     """Convert a document, which may have to be fetched first."""
     pool = Pool.NETWORK if is_url(call.source) else Pool.SEARCH
     return await caller.executor.run(pool, lambda: caller.executor.tools.convert_to_text(call))
 
 
-async def index(caller: Caller, call: IndexArguments) -> Answer:
+async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
     """Start, join or stop an index run; a run is cancelled when the only call that waits for it is."""
     executor = caller.executor
     verbs = executor.tools.index
-    if call.action is IndexAction.CANCEL:
+    if call.action is arguments.IndexAction.CANCEL:
         return await executor.run(Pool.WRITE, lambda: verbs.cancel(call, by=caller.origin))
-    if call.action is IndexAction.PAUSE:
+    if call.action is arguments.IndexAction.PAUSE:
         return await executor.run(Pool.WRITE, lambda: verbs.pause(call, by=caller.origin))
-    begin = verbs.resume if call.action is IndexAction.RESUME else verbs.start
+    begin = verbs.resume if call.action is arguments.IndexAction.RESUME else verbs.start
     job = await executor.run(Pool.READ, lambda: begin(call))
     if not isinstance(job, Job):
         return await _wait(caller, call, job)
@@ -126,7 +114,7 @@ async def index(caller: Caller, call: IndexArguments) -> Answer:
         job.n_waiting -= 1
 
 
-async def _wait(caller: Caller, call: IndexArguments, job: Job | RunRecord) -> Answer:
+async def _wait(caller: Caller, call: arguments.IndexCall, job: Job | RunRecord) -> Answer:
     """Report progress until the run has ended or the time is up, then return its state."""
     deadline = anyio.current_time() + call.wait_seconds
     reported_percent = 0.0
@@ -153,7 +141,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Search files",
         "Find passages in notes, documents and code by meaning and by words. Use it first, before listing or reading "
         "files. Put several questions into one call.",
-        SearchArguments,
+        arguments.SearchCall,
         SearchAnswer,
         _tool(Tools.search),
         Pool.SEARCH,
@@ -163,7 +151,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Find all lines",
         "Find every matching line in all formats, exact and complete. Use it for known names and phrases, and to miss "
         "nothing.",
-        GrepArguments,
+        arguments.GrepCall,
         GrepAnswer,
         _tool(Tools.grep),
         Pool.SEARCH,
@@ -172,7 +160,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "symbol",
         "Find a symbol",
         "Find where a name of code is defined, who calls it and which tests use it. Use it instead of grep for names.",
-        SymbolArguments,
+        arguments.SymbolArguments,
         SymbolAnswer,
         _tool(Tools.symbol),
         Pool.SEARCH,
@@ -181,7 +169,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "locate",
         "Locate a problem",
         "List the files and lines to read for an issue, stack trace, failing test or diff. Use it first to fix one.",
-        LocateArguments,
+        arguments.LocateArguments,
         LocateAnswer,
         _tool(Tools.locate),
         Pool.SEARCH,
@@ -191,7 +179,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Outline a file",
         "List symbols, headings or pages of a file with lines and tokens, or the tree of a directory. Use it before "
         "long files.",
-        OutlineArguments,
+        arguments.OutlineCall,
         OutlineAnswer,
         _tool(Tools.outline),
         Pool.READ,
@@ -201,7 +189,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Read a file",
         "Read an indexed file of any format, or list a directory. Use it after search or grep, with path and "
         "start_line of a hit.",
-        ContentArguments,
+        arguments.ContentArguments,
         TextAnswer,
         _tool(Tools.get_content),
         Pool.READ,
@@ -210,7 +198,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "similar_files",
         "Find similar files",
         "Find files like one: related notes, duplicates, other implementations.",
-        SimilarArguments,
+        arguments.SimilarArguments,
         SearchAnswer,
         _tool(Tools.similar_files),
         Pool.SEARCH,
@@ -219,7 +207,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "convert_to_text",
         "Convert to Markdown",
         "Convert an office file, PDF, mail, book or web page to Markdown. Use it where get_content loses tables.",
-        ConvertArguments,
+        arguments.ConvertArguments,
         ConvertedText,
         convert,
     ),
@@ -228,7 +216,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Index directories",
         "Update the index of directories, or add one. Use it when files are missing or have changed. Runs in the "
         'background: while "running", call it again.',
-        IndexArguments,
+        arguments.IndexCall,
         Run,
         index,
         needs=Right.WRITE,
@@ -237,7 +225,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "server_info",
         "Show what is indexed",
         "List indexed directories, collections and the index run. Use it to learn what can be searched.",
-        InfoArguments,
+        arguments.InfoArguments,
         ServerAnswer,
         lambda caller, call: caller.executor.tools.server_info(call, caller.reaches),
         Pool.READ,

@@ -24,7 +24,7 @@ from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import Grep, GrepMatches, GrepRequest, grep, grep_warnings
 from directory_indexer.search.locators import outline_of
 from directory_indexer.search.outlines import Outline
-from directory_indexer.server.mcp.arguments import ArgumentError, GrepArguments
+from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
 from directory_indexer.server.mcp.budget import Budgets, cost, most_that_fit
 from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.server.mcp.text import one_line
@@ -33,7 +33,7 @@ from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.outlines import folded_note, outline_lines, outline_within
 
-MOST_MARKS = 100
+_MOST_MARKS = 100
 """Per line; otherwise a pattern could yield one match for each character of a line of ten megabytes."""
 
 _MOST_SECONDS = 20
@@ -43,15 +43,16 @@ _BEFORE_MATCH = 60
 _LEAST_COST_OF_A_LINE = 8
 
 
-def grep_request(call: GrepArguments, scope: tuple[FilePath, ...]) -> GrepRequest:
+def grep_request(call: GrepCall, scope: tuple[FilePath, ...]) -> GrepRequest:
     """Return the request of a call."""
     return GrepRequest(
-        PatternOptions((call.pattern,), are_texts=call.fixed),
-        scope=scope,
-        globs=call.globs,
+        PatternOptions((call.pattern,), are_texts=call.fixed, ignore_case=call.ignore_case),
+        scope,
+        call.types,
+        call.globs,
         before=call.context,
         after=call.context,
-        most_spans=MOST_MARKS,
+        most_spans=_MOST_MARKS,
     )
 
 

@@ -16,7 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, written_path
 from directory_indexer.server.index_jobs import ENDED, CollectionJobs, Job, covers
 from directory_indexer.server.mcp.answer import Answer
-from directory_indexer.server.mcp.arguments import IndexArguments
+from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.mcp.text import run_text
 from directory_indexer.server.mcp.tool_results import NoRunError
 from directory_indexer.server.path_resolution import below_or_beside, require_sane
@@ -37,7 +37,7 @@ class IndexVerbs:
         self._jobs = jobs
         self._allowed = tuple(allowed)
 
-    def start(self, call: IndexArguments) -> Job | RunRecord:
+    def start(self, call: IndexCall) -> Job | RunRecord:
         """Start a run, or join the one in progress."""
         with self._collections.using(call.collection) as opened:
             with opened.app.docstore.snapshot() as snapshot:
@@ -52,7 +52,7 @@ class IndexVerbs:
                 raise
         return self._jobs.of(call.collection).start_or_join(directories, may_add=not set(directories) <= set(tracked))
 
-    def cancel(self, call: IndexArguments, *, by: Origin) -> Answer:
+    def cancel(self, call: IndexCall, *, by: Origin) -> Answer:
         """Stop the runs that this server started, or else the one in progress.
 
         Raises:
@@ -69,7 +69,7 @@ class IndexVerbs:
             stopped = [running]
         return self._wait_until_ended(call, stopped)
 
-    def pause(self, call: IndexArguments, *, by: Origin) -> Answer:
+    def pause(self, call: IndexCall, *, by: Origin) -> Answer:
         """Pause the run in progress until it is resumed.
 
         Raises:
@@ -82,7 +82,7 @@ class IndexVerbs:
             opened.app.run_control.pause(running, by=by)
         return self._wait_until_ended(call, [running])
 
-    def resume(self, call: IndexArguments) -> Job:
+    def resume(self, call: IndexCall) -> Job:
         """Start a run that continues all paused runs.
 
         Raises:
@@ -92,13 +92,13 @@ class IndexVerbs:
             opened.app.run_control.resumption()
         return self._jobs.of(call.collection).resume()
 
-    def _directory(self, call: IndexArguments) -> FilePath | None:
+    def _directory(self, call: IndexCall) -> FilePath | None:
         if not call.path:
             return None
         with self._collections.using(call.collection) as opened:
             return self._directories(call, opened)[0]
 
-    def _directories(self, call: IndexArguments, opened: OpenCollection) -> tuple[FilePath, ...]:
+    def _directories(self, call: IndexCall, opened: OpenCollection) -> tuple[FilePath, ...]:
         with opened.app.docstore.snapshot() as snapshot:
             return directories_to_index(
                 call.path,
@@ -107,14 +107,14 @@ class IndexVerbs:
                 is_known=snapshot.files.holds,
             )
 
-    def _running(self, call: IndexArguments, directory: FilePath | None) -> RunRecord:
+    def _running(self, call: IndexCall, directory: FilePath | None) -> RunRecord:
         with self._collections.using(call.collection) as opened:
             running = opened.app.status.running()
         if running is None or (directory is not None and not covers(running, directory)):
             raise NoRunError("no index run goes on there" if directory else "no index run goes on")
         return running
 
-    def _wait_until_ended(self, call: IndexArguments, stopped: Sequence[Job | RunRecord]) -> Answer:
+    def _wait_until_ended(self, call: IndexCall, stopped: Sequence[Job | RunRecord]) -> Answer:
         jobs = self._jobs.of(call.collection)
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
@@ -122,7 +122,7 @@ class IndexVerbs:
                 time.sleep(_POLL_SECONDS)
         return index_answer(jobs.state_of(stopped[-1]))
 
-    def _allowed_directories(self, call: IndexArguments) -> tuple[FilePath, ...]:
+    def _allowed_directories(self, call: IndexCall) -> tuple[FilePath, ...]:
         """Return the directories that the operator allows: they apply to the default collection only."""
         return self._allowed if call.collection == DEFAULT else ()
 

@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from mcp import MCPError
 from mcp.server import CacheHint, ServerRequestContext
@@ -33,7 +33,6 @@ from mcp.types import (
     ResourceTemplate,
     TextContent,
     TextResourceContents,
-    Tool,
 )
 
 from directory_indexer import __version__
@@ -51,8 +50,8 @@ from directory_indexer.server.mcp.answer import PLAIN, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
-    GrepArguments,
-    SearchArguments,
+    GrepCall,
+    SearchCall,
     SimilarArguments,
     aliases_of,
     arguments_of,
@@ -80,6 +79,7 @@ from directory_indexer.telemetry.spans import Word
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.server.mcp.operation_tools import OperationTools
     from directory_indexer.server.middleware import request_context
     from directory_indexer.storage.registry.keys import Key
 
@@ -88,24 +88,9 @@ _WARM_UP_SECONDS = 0.05
 """The delay of loading the model after the first response, which is sent by then."""
 
 _CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
-_SCOPED_ARGUMENTS = (SearchArguments, GrepArguments, SimilarArguments)
+_SCOPED_ARGUMENTS = (SearchCall, GrepCall, SimilarArguments)
 _ALL_NAMES = frozenset(entry.name for entry in TOOLS)
 _log = logging.getLogger("dirindex.serve")
-
-
-class ExtraTools(Protocol):
-    """Tools besides those of the catalogue, for callers whose key allows them."""
-
-    def __contains__(self, name: str) -> bool: ...
-
-    def listed(self, key: Key | None) -> list[Tool]:
-        """Return the descriptions of the tools that a key allows."""
-
-    def arguments_schema(self, name: str) -> JsonObject:
-        """Return the argument schema of a tool."""
-
-    async def answer(self, name: str, arguments: Mapping[str, Any], key: Key | None) -> CallToolResult:
-        """Call a tool."""
 
 
 class Toolset(NamedTuple):
@@ -125,7 +110,7 @@ ALL_TOOLS: Final = Toolset()
 
 
 def make_server(
-    executor: ToolExecutor, model: BackgroundModel, more: ExtraTools | None = None, *, offer: Toolset = ALL_TOOLS
+    executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None = None, *, offer: Toolset = ALL_TOOLS
 ) -> Server[None]:
     """Build the MCP server for any transport; `more` are additional tools."""
     session = _Session(executor, model, more, offer)
@@ -157,7 +142,9 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 class _Session:
     """The request handlers."""
 
-    def __init__(self, executor: ToolExecutor, model: BackgroundModel, more: ExtraTools | None, offer: Toolset) -> None:
+    def __init__(
+        self, executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None, offer: Toolset
+    ) -> None:
         self._executor = executor
         self._offer = offer
         self._entries = {entry.name: entry for entry in offer.tools}
@@ -243,7 +230,7 @@ class _Session:
         """Set the client's roots, if the call has no path, and the passages already returned in the session."""
         if isinstance(call, _SCOPED_ARGUMENTS) and not path_of_call(call):
             clients.current_roots.set(await self._roots.of(ctx))
-        if isinstance(call, SearchArguments) and not call.again and not call.plain:
+        if isinstance(call, SearchCall) and not call.again and not call.plain:
             clients.returned_lines.set(self._shown.of(client_of(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -283,7 +270,7 @@ class _Session:
 def _parse_call(entry: Operation[Caller], arguments: Mapping[str, Any]) -> Any:
     """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
     call = arguments_of(entry.arguments, arguments, of=entry.name)
-    if isinstance(call, SearchArguments):
+    if isinstance(call, SearchCall):
         return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))
     return call
 

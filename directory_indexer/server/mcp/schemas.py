@@ -89,7 +89,8 @@ def object_for_models(value: object) -> Any:
 
 def plain_type(hint: Any) -> Any:
     """Return a type without its annotations."""
-    return typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+    hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
+    return getattr(hint, "__supertype__", hint)
 
 
 @functools.cache
@@ -119,6 +120,7 @@ def _schema_of_field(field: Field) -> JsonObject:
 
 
 def _schema_of_type(hint: Any) -> JsonObject:
+    hint = plain_type(hint)
     if _is_optional(hint):
         return _schema_of_type(next(member for member in typing.get_args(hint) if member is not type(None)))
     origin = typing.get_origin(hint)

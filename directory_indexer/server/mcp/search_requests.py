@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from directory_indexer.api.cursors import Position, parse_cursor
 from directory_indexer.collections.search import add_document_ids
@@ -19,7 +19,7 @@ from directory_indexer.search.requests import (
     since_moment,
     until_moment,
 )
-from directory_indexer.server.mcp.arguments import SearchArguments, SimilarArguments
+from directory_indexer.server.mcp.arguments import SearchCall, SimilarArguments
 from directory_indexer.server.mcp.clients import roots_indexed, roots_note
 from directory_indexer.server.path_resolution import scope_of
 
@@ -36,13 +36,13 @@ def collections_of_call(call: Any) -> tuple[str, ...]:
     return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
 
 
-def request_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchRequest, Position]:
+def request_of(call: SearchCall, *, embedding_ms: int) -> tuple[SearchRequest, Position]:
     """Return the search request of a call without its scope, and the position of its cursor.
 
     Raises:
         UsageError: the call is invalid.
     """
-    position = parse_cursor(call.cursor, question=call._replace(cursor="", limit=0, max_tokens=0, all=False))
+    position = parse_cursor(call.cursor, question=call._replace(**_PRESENTATION))
     request = SearchRequest(
         query=call.query,
         queries=call.queries,
@@ -58,6 +58,13 @@ def request_of(call: SearchArguments, *, embedding_ms: int) -> tuple[SearchReque
         embedding_seconds=embedding_ms / 1000,
     )
     return request, position
+
+
+_PRESENTATION: Final[Mapping[str, Any]] = {
+    name: SearchCall._field_defaults[name]
+    for name in ("cursor", "limit", "max_tokens", "all", "full", "explain", "sort", "prefix", "refresh")
+}
+"""Arguments that may differ from page to page of an answer."""
 
 
 def path_of_call(call: Any) -> str:
@@ -125,6 +132,6 @@ def with_collection(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit,
     return tuple(hit._replace(collection=name) for hit in add_document_ids(opened, hits))
 
 
-def _conditions(call: SearchArguments) -> tuple[tuple[str, str], ...]:
+def _conditions(call: SearchCall) -> tuple[tuple[str, str], ...]:
     values = {field.word: [value] for field in ARGUMENT_FIELDS if (value := getattr(call, field.argument))}
     return metadata_conditions(values, names={field.word: field.argument for field in ARGUMENT_FIELDS})

@@ -71,7 +71,7 @@ def _brief_schema(
     return schema
 
 
-_OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum"})
+_OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum", "pattern"})
 
 
 def _tool(entry: Operation[Any], arguments: JsonObject) -> Tool:

@@ -26,11 +26,11 @@ from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
     ConvertArguments,
-    GrepArguments,
+    GrepCall,
     InfoArguments,
     LocateArguments,
-    OutlineArguments,
-    SearchArguments,
+    OutlineCall,
+    SearchCall,
     SimilarArguments,
     SymbolArguments,
 )
@@ -47,9 +47,9 @@ from directory_indexer.server.mcp.index_tool import IndexVerbs
 from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.server.mcp.search_answer import Page, counting_answer, fitting_answer, plain_search_answer
 from directory_indexer.server.mcp.search_requests import (
-    ScopeResolver,
     collections_of_call,
     request_of,
+    resolve_scope,
     resolve_scope_refreshing,
     scope_at,
     search_in,
@@ -93,7 +93,7 @@ class Tools:
         self.index = IndexVerbs(collections, jobs, allowed)
         self._allowed = tuple(allowed)
 
-    def search(self, call: SearchArguments) -> Answer:
+    def search(self, call: SearchCall) -> Answer:
         """Find passages, or return facet counts."""
         if call.facets:
             counted = self.facets(call)
@@ -101,7 +101,7 @@ class Tools:
         result, page = self.find(call)
         return plain_search_answer(fitting_answer(result, page), page) if call.plain else _search_answer(result, page)
 
-    def facets(self, call: SearchArguments) -> SearchAnswer:
+    def facets(self, call: SearchCall) -> SearchAnswer:
         """Return facet counts of the files that a search covers.
 
         Raises:
@@ -116,23 +116,22 @@ class Tools:
             page = Page(position, call.max_tokens, opened.app.status.summary())
             return counting_answer(request, opened.app.searcher.facets(request), page)
 
-    def find(
-        self, call: SearchArguments, *, look: ScopeResolver = resolve_scope_refreshing, is_unfinished: bool = False
-    ) -> tuple[SearchResult, Page]:
+    def find(self, call: SearchCall) -> tuple[SearchResult, Page]:
         """Find passages, without those of earlier pages."""
         request, position = request_of(call, embedding_ms=self._config.serving.embedding_ms)
         mode, notes = self._available_mode(call.mode)
+        look = resolve_scope_refreshing if call.refresh else resolve_scope
         merged = search_collections(
             self.collections,
             collections_of_call(call),
-            request._replace(mode=mode, is_unfinished=is_unfinished),
+            request._replace(mode=mode, is_unfinished=call.prefix),
             search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, look=look),
         )
         result = position.rest(merged._replace(notes=(*map(Note, notes), *merged.notes)), limit=call.limit)
         plain_collections = collections_of_call(call) if call.plain else ()
         return result, Page(position, call.max_tokens, result.summary, plain_collections)
 
-    def grep(self, call: GrepArguments) -> Answer:
+    def grep(self, call: GrepCall) -> Answer:
         """Find all lines that match a pattern."""
         with self.collections.using(call.collection) as opened:
             scope, notes = resolve_scope_refreshing(opened, call.path)
@@ -166,7 +165,7 @@ class Tools:
         answer = content_answer(text, max_tokens=call.max_tokens)
         return Answer(content_text(answer), answer)
 
-    def outline(self, call: OutlineArguments) -> Answer:
+    def outline(self, call: OutlineCall) -> Answer:
         """Return the outline of a file or a directory."""
         with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
             outline = outline_named(snapshot, call.path)

@@ -8,45 +8,23 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
+from directory_indexer.api.fields import Only
 from directory_indexer.collections.ingest import OnConflict, Wait
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.ranking.query import MAX_CHARACTERS
-from directory_indexer.search.requests import Order, SearchMode
 from directory_indexer.server.mcp.arguments import (
+    COLLECTION,
     LAST_LINE,
-    Author,
     Below,
-    CopiedTo,
-    Created,
     Cursor,
-    Globs,
-    InCollections,
-    IndexPath,
-    InLanguage,
-    LinesAround,
+    InCollection,
     MaxTokens,
-    Mode,
     Number,
-    Outlined,
-    Pattern,
-    PlainText,
-    Queries,
-    Query,
-    Recipient,
-    Sender,
-    Since,
-    Subject,
-    Tag,
     Texts,
     Types,
-    Until,
-    WithFacets,
-    WithWeaker,
 )
 from directory_indexer.server.mcp.budget import Budgets
 
-_COLLECTION_NAME = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
-COLLECTION = Field(pattern=_COLLECTION_NAME)
 _OperationId = Annotated[
     str,
     "Id of the operation, as its start or the list gave it.",
@@ -58,8 +36,7 @@ _PLACE = Field(ge=1, le=2**31 - 1)
 _HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
-Collection = Annotated[str, "The collection that it is about.", COLLECTION]
-CollectionInPath = Annotated[str, "Its name: lower-case letters, digits and hyphens.", Field(pattern=_COLLECTION_NAME)]
+CollectionInPath = Annotated[str, "Its name: lower-case letters, digits and hyphens.", COLLECTION]
 DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
 ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
 Text = Annotated[
@@ -100,7 +77,7 @@ class NoArguments(NamedTuple):
 class DocumentsCall(NamedTuple):
     """A list of files and documents."""
 
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     path: Below = ""
     state: OfState = ListedState.ANY
     limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=500)] = 100
@@ -111,7 +88,7 @@ class DocumentCall(NamedTuple):
     """The text of a file."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     lines: Annotated[str, 'Only these lines: "3", "3-7" or "3-".', _RANGE] = ""
     pages: Annotated[str, "Only these pages, in a document that has pages.", _RANGE] = ""
     chunks: Annotated[str, "Only these passages.", _RANGE] = ""
@@ -121,7 +98,7 @@ class PreviewCall(NamedTuple):
     """A document to look at."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     query: Annotated[str, "What is marked in it.", _QUERY] = ""
     line: Annotated[Number, "The line to look at: a long document is given around it.", _PLACE] = 1
 
@@ -131,7 +108,7 @@ class PageCall(NamedTuple):
 
     doc_id: DocId
     page: Annotated[Number, "Its number, from 1.", _PLACE]
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     query: Annotated[str, "What is marked on it.", _QUERY] = ""
 
 
@@ -139,7 +116,7 @@ class SimilarCall(NamedTuple):
     """A document that others may be like."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     limit: Annotated[Number, "Most files to answer.", Field(ge=1, le=50)] = 10
 
 
@@ -147,24 +124,26 @@ class SentDocumentCall(NamedTuple):
     """A document that was sent."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
 
 
 class OriginalCall(NamedTuple):
     """A document as it was sent."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
-    range: Annotated[str, "Only these bytes, as in bytes=0-999 or bytes=-500.", _HEADER] = ""
-    if_range: Annotated[str, "Only parts of the document with this entity tag, else all of it.", _HEADER] = ""
-    if_none_match: Annotated[str, "Nothing, if it has one of these entity tags.", _HEADER] = ""
+    collection: InCollection = DEFAULT
+    range: Annotated[str, "Only these bytes, as in bytes=0-999 or bytes=-500.", _HEADER, Only.PROGRAMS] = ""
+    if_range: Annotated[
+        str, "Only parts of the document with this entity tag, else all of it.", _HEADER, Only.PROGRAMS
+    ] = ""
+    if_none_match: Annotated[str, "Nothing, if it has one of these entity tags.", _HEADER, Only.PROGRAMS] = ""
 
 
 class RefreshCall(NamedTuple):
     """A document to be fetched again."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     wait: WaitFor = Wait.WORDS
     wait_seconds: WaitSeconds = 20
 
@@ -173,37 +152,37 @@ class IngestCall(NamedTuple):
     """A text to be kept and found."""
 
     text: Text
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     id: ClientId = ""
     filename: TextName = ""
     title: Title = ""
     metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
-    on_conflict: IfThere = OnConflict.REPLACE
-    allow_secrets: AllowSecrets = False
-    wait: WaitFor = Wait.WORDS
-    wait_seconds: WaitSeconds = 20
+    on_conflict: Annotated[IfThere, Only.PROGRAMS] = OnConflict.REPLACE
+    allow_secrets: Annotated[AllowSecrets, Only.PROGRAMS] = False
+    wait: Annotated[WaitFor, Only.PROGRAMS] = Wait.WORDS
+    wait_seconds: Annotated[WaitSeconds, Only.PROGRAMS] = 20
 
 
 class UrlCall(NamedTuple):
     """A document on the web to be kept and found."""
 
     url: Url
-    collection: Collection = DEFAULT
-    id: ClientId = ""
-    filename: Annotated[str, "Its file name, if not the one of the address.", _NAME] = ""
+    collection: InCollection = DEFAULT
+    id: Annotated[ClientId, Only.PROGRAMS] = ""
+    filename: Annotated[str, "Its file name, if not the one of the address.", _NAME, Only.PROGRAMS] = ""
     title: Title = ""
     metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
-    on_conflict: IfThere = OnConflict.REPLACE
-    allow_secrets: AllowSecrets = False
-    wait: WaitFor = Wait.WORDS
-    wait_seconds: WaitSeconds = 20
+    on_conflict: Annotated[IfThere, Only.PROGRAMS] = OnConflict.REPLACE
+    allow_secrets: Annotated[AllowSecrets, Only.PROGRAMS] = False
+    wait: Annotated[WaitFor, Only.PROGRAMS] = Wait.WORDS
+    wait_seconds: Annotated[WaitSeconds, Only.PROGRAMS] = 20
 
 
 class FileCall(NamedTuple):
     """A file to be kept and found."""
 
     filename: Annotated[str, "Its file name, which tells how it is read.", Field(min_length=1, max_length=1000)]
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     id: ClientId = ""
     title: Title = ""
     author: Annotated[Texts, "Who wrote it.", Field(max_length=20)] = ()
@@ -218,7 +197,7 @@ class FileCall(NamedTuple):
 class ShownDocumentsCall(NamedTuple):
     """A list of files and documents for an assistant, which has less room than a program."""
 
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     path: Below = ""
     state: OfState = ListedState.ANY
     limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=100)] = 20
@@ -229,7 +208,7 @@ class ShownDocumentCall(NamedTuple):
     """The text of a file for an assistant, likewise."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
     max_tokens: MaxTokens = Budgets.CONTENT
 
@@ -238,27 +217,7 @@ class ConvertAndIngestCall(NamedTuple):
     """An address, or an indexed file, that an assistant sends."""
 
     uri: Annotated[str, "Address, or path or file: URI of an indexed file.", Field(min_length=1, max_length=4096)]
-    collection: Collection = DEFAULT
-
-
-class SentTextCall(NamedTuple):
-    """A text that an assistant sends: it allows no secrets, and waits until the text is found."""
-
-    text: Text
-    collection: Collection = DEFAULT
-    id: ClientId = ""
-    filename: TextName = ""
-    title: Title = ""
-    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
-
-
-class SentUrlCall(NamedTuple):
-    """An address that an assistant sends, likewise."""
-
-    url: Url
-    collection: Collection = DEFAULT
-    title: Title = ""
-    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
+    collection: InCollection = DEFAULT
 
 
 class CollectionCall(NamedTuple):
@@ -274,19 +233,6 @@ class DescribeCall(NamedTuple):
     description: Annotated[str | None, "What it is for; left as it is if nothing is said.", Field(max_length=2000)] = (
         None
     )
-
-
-class InCollectionCall(NamedTuple):
-    """Something of a collection."""
-
-    collection: Collection = DEFAULT
-
-
-class IndexCall(NamedTuple):
-    """An index run."""
-
-    path: IndexPath = ""
-    collection: Collection = DEFAULT
 
 
 class OperationCall(NamedTuple):
@@ -305,7 +251,7 @@ class NamedOperationCall(NamedTuple):
 class AdminCall(NamedTuple):
     """Work on a collection."""
 
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
 
 
 class BackupCall(NamedTuple):
@@ -318,67 +264,6 @@ class BackupCall(NamedTuple):
     ] = ""
 
 
-_Words = Field(max_length=200)
-_Hits = Field(ge=1, le=50)
-
-
-class SearchCall(NamedTuple):
-    """A search."""
-
-    query: Query
-    queries: Queries = ()
-    path: Below = ""
-    types: Types = ()
-    globs: Globs = ()
-    author: Annotated[Author, _Words] = ""
-    language: Annotated[InLanguage, _Words] = ""
-    tag: Annotated[Tag, _Words] = ""
-    sender: Annotated[Sender, _Words] = ""
-    recipient: Annotated[Recipient, _Words] = ""
-    copied_to: Annotated[CopiedTo, _Words] = ""
-    subject: Annotated[Subject, _Words] = ""
-    created: Annotated[Created, _Words] = ""
-    since: Annotated[Since, _Words] = ""
-    until: Annotated[Until, _Words] = ""
-    facets: WithFacets = False
-    mode: Mode = SearchMode.HYBRID
-    collections: InCollections = ()
-    limit: Annotated[Number, "Most hits.", _Hits] = 10
-    all: WithWeaker = False
-    full: Annotated[bool, "Give the whole passages, too, not excerpts alone."] = False
-    explain: Annotated[bool, "Say why each hit stands where it does."] = False
-    sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path."] = Order.SCORE
-    cursor: Cursor = ""
-    prefix: Annotated[
-        bool, "The last word is still being typed: words that begin so are found, too, one passage of each file."
-    ] = False
-    refresh: Annotated[
-        bool, "Look first for what changed since the last run; false: answer from the index as it is."
-    ] = True
-
-
-class GrepCall(NamedTuple):
-    """A search for lines."""
-
-    pattern: Pattern
-    path: Below = ""
-    types: Types = ()
-    globs: Globs = ()
-    fixed: PlainText = False
-    ignore_case: Annotated[bool, "Whatever the case of letters is."] = False
-    context: LinesAround = 0
-    limit: Annotated[Number, "Most lines to answer; all are counted.", Field(ge=1, le=2000)] = 500
-    collection: Collection = DEFAULT
-
-
-class OutlineCall(NamedTuple):
-    """An outline of a file or a directory."""
-
-    path: Outlined
-    max_tokens: MaxTokens = Budgets.OUTLINE
-    collection: Collection = DEFAULT
-
-
 _PATH = Field(min_length=1, max_length=4096)
 _Confirmation = Annotated[str, "The confirmation that the look gave.", Field(min_length=1, max_length=100)]
 _Typed = Annotated[str, "The directory: an absolute path, or one that begins with ~.", _PATH]
@@ -389,7 +274,7 @@ class DirectoriesCall(NamedTuple):
     """A directory breakdown of the index."""
 
     path: Below = ""
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     depth: Annotated[Number, "How many levels of directories to list.", Field(ge=1, le=6)] = 2
     most: Annotated[Number, "How many directories to list in each at most.", Field(ge=1, le=200)] = 40
 
@@ -398,7 +283,7 @@ class NeighboursCall(NamedTuple):
     """A map of the neighbours of a document."""
 
     doc_id: DocId
-    collection: Collection = DEFAULT
+    collection: InCollection = DEFAULT
     limit: Annotated[Number, "How many passages to answer at most.", Field(ge=1, le=300)] = 120
 
 

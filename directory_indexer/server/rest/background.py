@@ -20,11 +20,11 @@ from directory_indexer.core.errors import ConflictError, NotIndexedError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.server.index_jobs import Job
-from directory_indexer.server.mcp.arguments import IndexArguments
+from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.mcp.index_tool import is_ended
 from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.server.middleware.request_context import Problem, RefusedError, origin_of
-from directory_indexer.server.rest.arguments import InCollectionCall, IndexCall, NamedOperationCall, OperationCall
+from directory_indexer.server.rest.arguments import AdminCall, NamedOperationCall, OperationCall
 from directory_indexer.server.rest.operations import Reply, Services
 from directory_indexer.storage.documents.runs import Origin, Outcome, RunRecord
 from directory_indexer.storage.registry.operations import OperationKind, RequestedState
@@ -52,7 +52,7 @@ def start(services: Services, call: IndexCall) -> Reply:
     return Reply(entry, _ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
 
 
-def operations(services: Services, call: InCollectionCall) -> OperationList:
+def operations(services: Services, call: AdminCall) -> OperationList:
     """List the newest operations of a collection."""
     rows = [row for row in services.administration.newest() if _is_listed(services, row, call.collection)]
     with services.collections.using(call.collection) as opened:
@@ -132,7 +132,7 @@ class IndexRuns:
 
     def start(self, collection: str, path: str) -> OperationEntry:
         """Start a run, or join the one that covers it."""
-        arguments = IndexArguments(path, collection=collection)
+        arguments = IndexCall(path, collection=collection)
         jobs = self._tools.jobs.of(collection)
         job = self._tools.index.start(arguments)
         if isinstance(job, Job) and is_ended(jobs.state_of(job)):

@@ -15,15 +15,13 @@ from directory_indexer.api.previews import NeighbourEntry, NeighboursAnswer
 from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
-from directory_indexer.matching import PatternOptions
 from directory_indexer.search.directory_usage import directory_usage
-from directory_indexer.search.grep import GrepRequest
 from directory_indexer.search.requests import Hit, sort_result
-from directory_indexer.server.mcp.arguments import SearchArguments
-from directory_indexer.server.mcp.grep_outline import MOST_MARKS, first_lines, outline_named
-from directory_indexer.server.mcp.search_requests import collections_of_call, resolve_scope, resolve_scope_refreshing
+from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
+from directory_indexer.server.mcp.grep_outline import first_lines, grep_request, outline_named
+from directory_indexer.server.mcp.search_requests import collections_of_call, resolve_scope_refreshing
 from directory_indexer.server.path_resolution import scope_of
-from directory_indexer.server.rest.arguments import DirectoriesCall, GrepCall, NeighboursCall, OutlineCall, SearchCall
+from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
 from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.registry.stored_documents import State
@@ -43,12 +41,9 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     """Find passages, or return facet counts."""
     tools = services.executor.tools
     names = collections_of_call(call)
-    shared = {name: value for name, value in call._asdict().items() if name in SearchArguments._fields}
-    arguments = SearchArguments(**shared)
     if call.facets:
-        return tools.facets(arguments)
-    look = resolve_scope_refreshing if call.refresh else resolve_scope
-    result, page = tools.find(arguments, look=look, is_unfinished=call.prefix)
+        return tools.facets(call)
+    result, page = tools.find(call)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     passages = tuple(_passage(services, hit, call) for hit in sort_result(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
@@ -57,20 +52,10 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
 
 def grep(services: Services, call: GrepCall) -> GrepAnswer:
     """Find the lines that match a pattern."""
-    pattern = PatternOptions((call.pattern,), are_texts=call.fixed, ignore_case=call.ignore_case)
     with services.collections.using(call.collection) as opened:
         scope, notes = resolve_scope_refreshing(opened, call.path)
-        request = GrepRequest(
-            pattern,
-            scope,
-            call.types,
-            call.globs,
-            before=call.context,
-            after=call.context,
-            most_spans=MOST_MARKS,
-        )
         with opened.app.docstore.snapshot() as snapshot:
-            return first_lines(snapshot, request, tuple(map(str, notes)), limit=call.limit)
+            return first_lines(snapshot, grep_request(call, scope), tuple(map(str, notes)), limit=call.limit)
 
 
 def outline(services: Services, call: OutlineCall) -> OutlineAnswer:

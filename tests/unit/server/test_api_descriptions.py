@@ -49,7 +49,7 @@ def test_it_has_every_operation_and_no_other() -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 def test_every_argument_is_described_with_its_limits(operation: HttpOperation) -> None:
     described = _described(operation)
-    for name, schema in schema_of(operation.arguments)["properties"].items():
+    for name, schema in operation.schema["properties"].items():
         assert schema["description"], name
         assert "maxLength" in schema or "pattern" in schema or schema["type"] != "string" or "enum" in schema, name
         told = operation.from_headers.get(name, name)
@@ -79,7 +79,7 @@ def test_every_field_of_an_answer_is_described() -> None:
 
 def test_what_tools_and_the_api_both_take_is_described_alike() -> None:
     search = schema_of(next(tool.arguments for tool in TOOLS if tool.name == "search"))["properties"]
-    api = schema_of(next(one.arguments for one in OPERATIONS if one.name == "search"))["properties"]
+    api = next(one.schema for one in OPERATIONS if one.name == "search")["properties"]
     shared = set(search) & set(api)
     assert len(shared) > 8
     assert {name: search[name]["description"] for name in shared} == {name: api[name]["description"] for name in shared}

@@ -17,9 +17,9 @@ from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
     ConvertArguments,
-    IndexArguments,
+    IndexCall,
     InfoArguments,
-    SearchArguments,
+    SearchCall,
     SimilarArguments,
     aliases_of,
     arguments_of,
@@ -32,30 +32,30 @@ from directory_indexer.server.rest.catalogue import OPERATIONS
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"limit": "3"}, SearchArguments("x", limit=3)),
-        ({"limit": 3.0}, SearchArguments("x", limit=3)),
-        ({"limit": None, "mode": None}, SearchArguments("x")),
-        ({"nothing": None}, SearchArguments("x")),
-        ({"facets": "true"}, SearchArguments("x", facets=True)),
-        ({"types": "py"}, SearchArguments("x", types=("py",))),
-        ({"types": '["py", "md"]'}, SearchArguments("x", types=("py", "md"))),
-        ({"globs": "[a"}, SearchArguments("x", globs=("[a",))),
-        ({"mode": "keyword"}, SearchArguments("x", mode=SearchMode.KEYWORD)),
+        ({"limit": "3"}, SearchCall("x", limit=3)),
+        ({"limit": 3.0}, SearchCall("x", limit=3)),
+        ({"limit": None, "mode": None}, SearchCall("x")),
+        ({"nothing": None}, SearchCall("x")),
+        ({"facets": "true"}, SearchCall("x", facets=True)),
+        ({"types": "py"}, SearchCall("x", types=("py",))),
+        ({"types": '["py", "md"]'}, SearchCall("x", types=("py", "md"))),
+        ({"globs": "[a"}, SearchCall("x", globs=("[a",))),
+        ({"mode": "keyword"}, SearchCall("x", mode=SearchMode.KEYWORD)),
     ],
 )
-def test_what_models_write_for_a_value_is_understood(given: dict[str, Any], expected: SearchArguments) -> None:
-    assert arguments_of(SearchArguments, {"query": "x", **given}) == expected
+def test_what_models_write_for_a_value_is_understood(given: dict[str, Any], expected: SearchCall) -> None:
+    assert arguments_of(SearchCall, {"query": "x", **given}) == expected
 
 
 @pytest.mark.parametrize(
     ("record", "of", "given", "expected"),
     [
-        (SearchArguments, "search", {"query": "x", "top_k": 3}, SearchArguments("x", limit=3)),
-        (SearchArguments, "search", {"query": "x", "collection": "a"}, SearchArguments("x", collections=("a",))),
-        (SearchArguments, "search", {"query": "x", "collection": "a", "collections": "a"},
-         SearchArguments("x", collections=("a",))),
-        (SearchArguments, "search", {"query": "x", "top_k": 3, "limit": 3}, SearchArguments("x", limit=3)),
-        (SearchArguments, "search", {"query": "x", "top_k": None}, SearchArguments("x")),
+        (SearchCall, "search", {"query": "x", "top_k": 3}, SearchCall("x", limit=3)),
+        (SearchCall, "search", {"query": "x", "collection": "a"}, SearchCall("x", collections=("a",))),
+        (SearchCall, "search", {"query": "x", "collection": "a", "collections": "a"},
+         SearchCall("x", collections=("a",))),
+        (SearchCall, "search", {"query": "x", "top_k": 3, "limit": 3}, SearchCall("x", limit=3)),
+        (SearchCall, "search", {"query": "x", "top_k": None}, SearchCall("x")),
         (ConvertArguments, "convert_to_text", {"uri": "file:///a.md"}, ConvertArguments("file:///a.md")),
         (ConvertFileArguments, "convert_to_text", {"uri": "a.md"}, ConvertFileArguments("a.md")),
         (IngestCall, "ingest", {"text": "x", "metadata": {"collection": "a", "filename": None}},
@@ -84,7 +84,7 @@ def test_an_argument_that_contradicts_its_other_name_is_refused_with_both_values
     given: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ArgumentError, match=re.escape(words)):
-        arguments_of(SearchArguments, {"query": "x", **given}, of="search")
+        arguments_of(SearchCall, {"query": "x", **given}, of="search")
 
 
 def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> None:
@@ -122,14 +122,14 @@ def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> Non
 )
 def test_an_argument_that_cannot_be_meant_is_refused_by_name(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ArgumentError) as refusal:
-        arguments_of(SearchArguments, {"query": "x", **given})
+        arguments_of(SearchCall, {"query": "x", **given})
     assert words in refusal.value.message
     assert "\n" not in refusal.value.message
     assert refusal.value.message.encode()
 
 
 @given(
-    st.sampled_from([SearchArguments, SimilarArguments, ContentArguments, IndexArguments, InfoArguments]),
+    st.sampled_from([SearchCall, SimilarArguments, ContentArguments, IndexCall, InfoArguments]),
     st.dictionaries(
         st.sampled_from(["query", "path", "limit", "mode", "cursor", "types", "wait_seconds", "facets", "x"]),
         st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text() | st.integers()),

@@ -109,7 +109,7 @@ def _symbol() -> FoundSymbol:
         (Uses(app, "main", 4, (Use(6, "store.open(path)", "call"), doubtful)),),
         (),
         (Uses(file_path("/home/ann/shop/README.md"), "", 1, (Use(3, "Call Store.open first.", "mention"),)),),
-        (Caller(app, "main", 6),),
+        (Caller(0, app, "main", 6),),
     )
 
 
