@@ -170,7 +170,7 @@ _pieces_of_chunk = _Cache[str, int](_count_pieces)
 def count_chunk_tokens(text: str) -> int:
     """Return the number of tokens of a text; one without spaces never counts for more than its parts."""
     if text.isascii():
-        return count_tokens(text)
+        return _count_ascii(text.encode())
     n_syllables = sum(map(len, re.findall(_SYLLABLES, text)))
     n_letters = sum(map(len, re.findall(_LETTERS, text)))
     if not n_letters and not n_syllables:
