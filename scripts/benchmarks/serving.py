@@ -131,7 +131,7 @@ def _brute_force(vectors: NDArray[np.float32], lot: NDArray[np.int64] | None) ->
 
 
 def _at_once(work: Callable[[Item], object], items: Sequence[Item], *, n_threads: int) -> list[float]:
-    """Let threads take items one after the other, and return the milliseconds that each item took."""
+    """Work on items in threads, and return the milliseconds that each item took."""
     taken: list[float] = []
     threads = [
         threading.Thread(target=lambda number=number: taken.extend(times(work, items[number::n_threads])))
