@@ -96,7 +96,7 @@ class _Assistant:
         answer = await client.call_tool("convert_and_ingest", arguments, progress_callback=self._hear)
         assert not answer.is_error, f"{arguments['path']} was not taken: {answer.content}"
 
-    async def _hear(self, *_: Any) -> None:
+    async def _hear(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002 - the protocol of the client
         self.n_waits += 1
 
     async def _find(self, client: Client, number: int) -> None:
