@@ -39,6 +39,7 @@ _N_HITS: Final = 10
 _N_SCANS: Final = 50
 _USERS: Final = (10, 50, 200)
 _N_QUERIES: Final = 1000
+_RETRY_LATER: Final = (http.client.TOO_MANY_REQUESTS, http.client.SERVICE_UNAVAILABLE)
 _N_DOCUMENTS: Final = 100
 _N_CHUNKS_SMALL: Final = 22_000
 _N_REQUESTS: Final = 64
@@ -131,7 +132,7 @@ def _brute_force(vectors: NDArray[np.float32], lot: NDArray[np.int64] | None) ->
 
 
 def _at_once(work: Callable[[Item], object], items: Sequence[Item], *, n_threads: int) -> list[float]:
-    """Let threads take items one after the other, and return the milliseconds that each item took."""
+    """Work on items in threads, and return the milliseconds that each item took."""
     taken: list[float] = []
     threads = [
         threading.Thread(target=lambda number=number: taken.extend(times(work, items[number::n_threads])))
@@ -185,7 +186,7 @@ class _Users:
         while True:
             answer = self._server.ask("POST", "/api/v1/search", {"query": query, "limit": 10}, key=self._key)
             self._statuses[answer.status] += 1
-            if answer.status != http.client.SERVICE_UNAVAILABLE:
+            if answer.status not in _RETRY_LATER:
                 return
             time.sleep(float(answer.headers.get("Retry-After", "1")))
 
@@ -199,8 +200,9 @@ class _Users:
         yield Row(f"{what}, 99 of 100", "ms of the clock", percentile(taken, 99))
         yield Row("  a search", "ms of processor", (cpu_ms_of(self._server.process.pid) - before) / _N_QUERIES)
         yield Row("  all of them", "searches a second", _N_QUERIES / seconds)
-        yield Row("  HTTP 503, retry later", "answers", self._statuses[503])
-        yield Row("  other errors", "answers", self._statuses.total() - self._statuses[200] - self._statuses[503])
+        n_later = sum(self._statuses[status] for status in _RETRY_LATER)
+        yield Row("  HTTP 429 and 503, retry later", "answers", n_later)
+        yield Row("  other errors", "answers", self._statuses.total() - self._statuses[200] - n_later)
 
     def send_documents(self) -> None:
         """Send documents one after the other, look for each in the end, and delete them."""

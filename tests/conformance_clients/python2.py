@@ -22,7 +22,7 @@ async def main() -> None:
 async def hold_session(client: Client) -> None:
     """Search, read, index, and be refused."""
     require(len((await client.list_tools()).tools) == 5)
-    result = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
+    result: Any = await client.call_tool("search", {"query": "carrots", "mode": "keyword"})
     content: Any = result.structured_content
     hit = content["hits"][0]
     read = await client.read_resource(result.content[1].uri)

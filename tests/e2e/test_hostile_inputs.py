@@ -37,7 +37,7 @@ _CODES: Final = frozenset(range(70))
 def _run(data_dir: Path, *words: str | Path) -> subprocess.CompletedProcess[bytes]:
     started = _processor_seconds()
     done = run_command(DIRINDEX, *words, "--data-dir", data_dir)
-    what = " ".join(map(os.fspath, words))[:200]
+    what = " ".join(map(str, words))[:200]
     complaint = complaint_of(done, _CODES)
     assert not complaint, f"{what}: {complaint}"
     assert _processor_seconds() - started < _LONGEST_SECONDS, what

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import anyio
 import pytest
+from commands import DIRINDEX
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from serving import DIRINDEX
 from teams import SECRET
 from web_servers import WebServer, new_key
 
@@ -70,8 +70,8 @@ class _Assistant:
         self.server.stop()
 
     async def send_all(self) -> None:
-        words = ("serve", "--remote", self.server.root, "--token-file", self._place.token_file)
-        words = tuple(map(str, (*words, "--data-dir", self._place.here, self._place.documents)))
+        at = ("--token-file", self._place.token_file, "--data-dir", self._place.here, self._place.documents)
+        words = ("serve", "--remote", self.server.root, *map(str, at))
         async with Client(stdio_client(StdioServerParameters(command=str(DIRINDEX), args=list(words)))) as client:
             await self._send(client, 0)
             async with anyio.create_task_group() as sending:
@@ -96,7 +96,7 @@ class _Assistant:
         answer = await client.call_tool("convert_and_ingest", arguments, progress_callback=self._hear)
         assert not answer.is_error, f"{arguments['path']} was not taken: {answer.content}"
 
-    async def _hear(self, *_: object) -> None:
+    async def _hear(self, progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG002 - the protocol of the client
         self.n_waits += 1
 
     async def _find(self, client: Client, number: int) -> None:

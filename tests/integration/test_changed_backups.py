@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -347,10 +348,10 @@ def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[
     yield lambda: list(app.doctor.check())
     yield app.status.report
     for name in ("default", "birds", "fish"):
-        yield lambda name=name: verbs.documents(name)
-        yield lambda name=name: _originals(verbs, name)
-        yield lambda name=name: search_collections(collections, (name,), SearchRequest("heron larch")).hits
-        yield lambda name=name: _documents_checked(collections, name, repairs=repairs)
+        yield partial(verbs.documents, name)
+        yield partial(_originals, verbs, name)
+        yield partial(search_collections, collections, (name,), SearchRequest("heron larch"))
+        yield partial(_documents_checked, collections, name, repairs=repairs)
 
 
 def _originals(verbs: DocumentOperations, name: str) -> list[bytes]:
