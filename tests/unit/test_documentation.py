@@ -113,7 +113,9 @@ def test_the_map_of_the_repository_is_short_and_names_modules_that_exist() -> No
 
 def test_scripts_that_are_named_anywhere_exist() -> None:
     sources = (
-        path for place in ("tests", "scripts", "packaging", "deploy", "contrib") for path in (ROOT / place).rglob("*")
+        path
+        for place in ("directory_indexer", "tests", "scripts", "packaging", "deploy", "contrib")
+        for path in (ROOT / place).rglob("*")
     )
     kinds = {".py", ".toml", ".yaml", ".yml", ""}
     samples = {"test_documentation.py", "test_file_names.py", "test_structured.py", "pasted_texts.py", "CHANGELOG.md"}
