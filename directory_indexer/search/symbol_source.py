@@ -130,6 +130,7 @@ class SourceText:
                 continue
             keyword = (match["keyword"] if has_keyword else "") or "function"
             owner = "" if stack else next((match[group] for group in owners if match[group]), "")
+            owner = "" if owner in _MODULE_ITSELF else owner
             container = stack[-1].qualified if stack else owner
             kind = _KINDS.get(keyword, keyword)
             if keyword in _FUNCTIONS:
@@ -297,6 +298,7 @@ _HEADERS: Final = {
     **dict.fromkeys(("csharp", "java"), _JAVA),
 }
 _OWNERS: Final = frozenset({"owner", "typed_owner", "bound_owner"})
+_MODULE_ITSELF: Final = frozenset({"exports", "module"})
 _FUNCTIONS: Final = frozenset((*_FUNCTION_WORDS.split("|"), "defp", "defmacro", "defmacrop", "defguard", "defguardp"))
 _KINDS: Final = {"mod": "module", "defmodule": "module", "defprotocol": "protocol", "macro_rules!": "macro"}
 _MOST_DEPTH: Final = 12

@@ -234,7 +234,7 @@ def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
     seen = set[str]()
     for line in dict.fromkeys(map(text.line_at, source.starts)):
         match = pattern.match(text.code, text.line_start(line))
-        if match is None or line in lines:
+        if match is None or line in lines or source.file.module_at(match.start("name")) is not None:
             continue
         above = text.enclosing(line)
         is_attribute = match["self"] is not None

@@ -24,8 +24,8 @@ def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) 
     definitions = _definition_lines(symbol, paths)
     head = _fitting(definitions, None if room is None else int(room * _DEFINITIONS_SHARE))
     yield from head
-    shown = min(len(symbol.definitions), len(head) // 2)
-    if n_more := len(symbol.definitions) - shown:
+    n_fitting = min(len(symbol.definitions), len(head) // 2)
+    if n_more := len(symbol.definitions) - n_fitting:
         yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
     room = None if room is None else room - _n_bytes(head)
     callers = _fitting(_caller_lines(symbol.callers, paths), None if room is None else int(room * _CALLERS_SHARE))

@@ -98,7 +98,7 @@ def agents(arguments: Sequence[str]) -> None:
     parser.add_argument("--show", action="store_true", help="also print what was not answered")
     options = parser.parse_args(arguments)
     trees = {name: Path(tree).resolve() for name, _, tree in (each.partition("=") for each in options.trees)}
-    results = [result for name, tree in trees.items() for result in _asked(name, tree, options)]
+    results = [result for name, tree in trees.items() for result in _results(name, tree, options)]
     print(f"{'':14}{'questions':>10}" + "".join(f"{way:>12}{'tokens':>8}" for way in ("dirindex", "rg and cat")))
     for play in (*dict.fromkeys(result.play for result in results), ""):
         own = [result for result in results if not play or result.play == play]
@@ -119,7 +119,7 @@ def _column(results: Sequence[Result]) -> str:
     return f"{sum(result.is_answered for result in results):>12}{n_tokens:>8}"
 
 
-def _asked(name: str, tree: Path, options: argparse.Namespace) -> Iterator[Result]:
+def _results(name: str, tree: Path, options: argparse.Namespace) -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as temporary:
         app = open_index(tree, (options.data_dir or Path(temporary)) / name, indexing={"embedding": "off"})
         for question in (each for each in questions() if each.repository == name):

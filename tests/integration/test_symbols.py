@@ -186,3 +186,12 @@ def test_very_many_definitions_leave_room_for_uses(index: Index) -> None:
         answer = answer_text(symbol_within_budget(snapshot, SymbolArguments("name", max_tokens=500), (), ()))
     assert "more definitions" in answer
     assert "klass.name(1)" in answer
+
+
+def test_what_a_module_exports_is_followed_where_it_is_required(index: Index) -> None:
+    index.write("lib/utils.js", "exports.kind = function (type) {\n  return inner(type)\n}\nfunction inner(t) {\n}\n")
+    index.write("lib/reply.js", "var kind = require('./utils').kind;\nfunction send(x) {\n  kind(x)\n}\n")
+    index.run()
+    found = symbol(index, "inner", depth=2)
+    assert [(one.symbol, one.depth) for one in found.callers] == [("kind", 0), ("send", 1)]
+    assert [one.path.rpartition("/")[2] for one in symbol(index, "kind").definitions] == ["utils.js"]
