@@ -219,7 +219,7 @@ class _NameReader:
             yield enclosing, Use(number, " ".join(text.line(number)[:_LONGEST_LINE].split()), how, doubt or None)
 
 
-def _certainty(judged: tuple[str, str]) -> tuple[bool, int]:
+def _certainty(judged: tuple[str, str | None]) -> tuple[bool, int]:
     how, doubt = judged
     return bool(doubt), _ORDER.index(how)
 
