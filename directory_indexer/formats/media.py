@@ -7,6 +7,7 @@ and reads neither XMP nor the texts of PNG. Tags of sound are read by tinytag.
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -313,9 +314,21 @@ def _webp_blocks(content: bytes) -> Iterator[_Block]:
 
 def _tiff_blocks(content: bytes) -> Iterator[_Block]:
     yield _Block("exif", content)
+    yield from _xmp_block(content)
+
+
+def _xmp_block(content: bytes) -> Iterator[_Block]:
     start = content.find(b"<x:xmpmeta")
     if start >= 0 and (end := content.find(b"</x:xmpmeta>", start)) >= 0:
         yield _Block("xmp", content[start : end + len(b"</x:xmpmeta>")])
+
+
+def _heic_blocks(content: bytes) -> Iterator[_Block]:
+    """Yield the metadata items, which a reader of pictures would find by tables of places, by how they begin."""
+    for mark in re.finditer(rb"Exif\0\0(?=II\*\0|MM\0\*)", content):
+        yield _Block("exif", content[mark.start() : mark.start() + _MAX_BLOCK])
+        break
+    yield from _xmp_block(content)
 
 
 def _gif_blocks(content: bytes) -> Iterator[_Block]:
@@ -431,6 +444,7 @@ def _format_value(value: _Value) -> str:
 _BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
     "bmp": _no_blocks,
     "gif": _gif_blocks,
+    "heic": _heic_blocks,
     "jpeg": _jpeg_blocks,
     "png": _png_blocks,
     "pnm": _no_blocks,

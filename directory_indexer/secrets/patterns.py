@@ -42,7 +42,7 @@ PROSE_KINDS: Final = frozenset(
     "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
     "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
     "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
-    "xlsx hwpx mobi matroska mp4".split()
+    "xlsx hwpx mobi heic matroska mp4 sqlite".split()
 )
 """Kinds of files that people write, speak, scan or photograph."""
 FREE_KINDS: Final = PROSE_KINDS | {""}

@@ -10,6 +10,7 @@ import pytest
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.extraction import extract
+from directory_indexer.secrets.redaction import redact_document
 
 if TYPE_CHECKING:
     from directory_indexer.formats.document import Document
@@ -102,3 +103,17 @@ def braided(content: bytes) -> bytes:
             node[page_bytes - 8 * (n + 1) : page_bytes - 8 * n] = child.to_bytes(4, "big") + b"\1\0\0\0"
         pages[1 + level] = node
     return b"".join(map(bytes, pages))
+
+
+def test_secrets_in_columns_and_settings_are_masked() -> None:
+    document = read(
+        database(
+            "CREATE TABLE users (name TEXT, password TEXT)",
+            "INSERT INTO users VALUES ('ann', 'hunter2Secret9!')",
+            "CREATE TABLE settings (key TEXT, value TEXT)",
+            "INSERT INTO settings VALUES ('db_password', 'tr0ub4dor&3xx')",
+        )
+    )
+    text = redact_document(document).document.text
+    assert "hunter2" not in text
+    assert "tr0ub4dor" not in text

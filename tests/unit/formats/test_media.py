@@ -94,6 +94,20 @@ def test_what_a_camera_writes_is_found_in_every_format(pack: Callable[[bytes], b
     assert document.metadata.camera == "Box Camera 3"
 
 
+def test_the_metadata_of_heic_is_read() -> None:
+    item = struct.pack(">I", 6) + b"Exif\0\0" + exif(">")
+    content = b"\0\0\0\x18ftypheic" + bytes(200) + b"Exif\0\0 is a name, too" + item + XMP + bytes(50)
+    document = extract_image(content, kind_of(file_path("/photos/IMG_1.HEIC"), content), Budget())
+    assert document.kind == "heic"
+    assert document.metadata.camera == "Box Camera 3"
+    assert document.metadata.authors == ("Ida Keeper",)
+
+
+def test_heic_without_metadata_is_no_text() -> None:
+    with pytest.raises(SkipFileError, match="HEIC image"):
+        extract_image(b"\0\0\0\x18ftypheic" + bytes(200), "heic", Budget())
+
+
 @pytest.mark.parametrize(
     "content",
     [

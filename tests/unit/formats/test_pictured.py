@@ -12,4 +12,5 @@ def test_the_kinds_with_pictures_are_those_whose_readers_find_some() -> None:
         for kind, form in FORMATS.items()
         if readers & {getattr(reader, "_Lazy__name", "") for reader in (form.open, form.extract)}
     }
-    assert kinds == KINDS_WITH_PICTURES
+    # Nothing that is installed decodes HEIC: its metadata alone is read.
+    assert kinds - {"heic"} == KINDS_WITH_PICTURES

@@ -162,6 +162,6 @@ def test_a_video_without_text_is_said_to_have_none() -> None:
         read(matroska(track(1, "V_VP9", kind=1), cluster(1, block(1, 0, b"pixels"))))
 
 
-@pytest.mark.parametrize(("brand", "kind"), [(b"M4A ", "m4a"), (b"isom", "mp4"), (b"qt  ", "mp4"), (b"heic", "text")])
+@pytest.mark.parametrize(("brand", "kind"), [(b"M4A ", "m4a"), (b"isom", "mp4"), (b"qt  ", "mp4"), (b"heic", "heic")])
 def test_kinds_of_mp4_are_distinguished_by_their_brand(brand: bytes, kind: str) -> None:
     assert kind_of(file_path("/a/file"), bytes(4) + b"ftyp" + brand) == kind

@@ -28,7 +28,7 @@ const PROSE = {
   mail: "email emlx mbox msg pst tnef p7m",
   sheet: "csv numbers ods tsv xls xlsb xlsx",
   slides: "keynote odp ppt pptx",
-  picture: "bmp gif jpeg png pnm tiff webp",
+  picture: "bmp gif heic jpeg png pnm tiff webp",
   sound: "aiff flac m4a matroska mp3 mp4 ogg wav wma",
   archive: "7z bzip2 cab gzip rar tar xz zip zstandard",
   commit: "commit git",
