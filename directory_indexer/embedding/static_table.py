@@ -3,7 +3,7 @@
 A hundred times cheaper than the model's vectors, and good enough to find candidates among chunks without vectors. The
 table holds the model's own vector of each single token, without the mean and the first principal component; a text is
 the sum over its tokens, whose order does not matter, weighted by rarity (Arora, Liang and Ma 2017; model2vec makes such
-tables of any model). Of a text, the sign of each dimension is stored. `packaging/model/build_static_table` builds the table.
+tables of any model). Of a text, the sign of each dimension is stored. `packaging/model/build_static_table` builds it.
 
 An index has rows of its own for tokens in texts that the model has embedded. They are trained by ridge regression in
 closed form: they fit the vectors of those texts, and stay near the shipped table where the texts have little

@@ -1,6 +1,6 @@
 """Language identification by short byte sequences (Lui and Baldwin, "langid.py", ACL 2012).
 
-The table is made by `packaging/model/build_languages` from the model of py3langid, which takes 0.8 s of processor time to load;
+`packaging/model/build_languages` makes the table from the model of py3langid, which takes 0.8 s of processor time;
 this takes 5 ms. It is read without numpy, which many runs that read a note do not need otherwise.
 """
 

@@ -11,14 +11,15 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluation.asking import open_index
+from evaluation.rivals import Ripgrep, run
+
 from directory_indexer.core.paths import resolved_path
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.rows import search_rows
 from directory_indexer.text.symbols import symbol_lines
-from evaluation.asking import open_index
-from evaluation.rivals import Ripgrep, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

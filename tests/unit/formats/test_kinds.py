@@ -15,7 +15,7 @@ from directory_indexer.formats.code import CODE_KINDS
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.formats.recognition import expected_kind, kind_of
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.secrets.names import PROSE_KINDS, SETTINGS_KINDS
+from directory_indexer.secrets.patterns import PROSE_KINDS, SETTINGS_KINDS
 
 
 def kind(name: str, head: bytes = b"") -> str:
