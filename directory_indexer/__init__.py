@@ -1,3 +1,3 @@
 """Find passages in your own directories by meaning and by words."""
 
-__version__ = "0.7.0"
+__version__ = "0.8.0"

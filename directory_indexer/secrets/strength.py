@@ -7,8 +7,8 @@ surrounding text has to decide.
 Some values are random beyond doubt, whatever they are called.
 
 Words and identifiers consist of pairs of characters that often follow each other; in a random value all pairs are
-equally frequent, so their surprisal is high. `packaging/model/build_randomness` makes the table of pairs. Of random values
-of 20 characters and more with a digit, 99 in 100 are recognised; of quoted names in source code, 1 in 1,000 would be.
+equally frequent, so their surprisal is high. `packaging/model/build_randomness` makes the table. Of random values of
+20 characters and more with a digit, 99 in 100 are recognised; of quoted names in source code, 1 in 1,000 would be.
 """
 
 from __future__ import annotations
