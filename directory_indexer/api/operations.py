@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
-from directory_indexer.storage.registry.keys import Right
+from directory_indexer.core.rights import Right
 
 _Context = TypeVar("_Context")
 

@@ -47,6 +47,10 @@ def _wants_body(status: int, headers: Headers) -> bool:  # noqa: ARG001 - for ev
     return True
 
 
+def _as_sent(pieces: Iterable[bytes], headers: Headers) -> Iterable[bytes]:  # noqa: ARG001 - for every response
+    return pieces
+
+
 class Client:
     """Connections to servers, shared by threads.
 
@@ -82,9 +86,12 @@ class Client:
         *,
         until: float,
         wants_body: Callable[[int, Headers], bool] = _wants_body,
+        unpack: Callable[[Iterable[bytes], Headers], Iterable[bytes]] = _as_sent,
         max_bytes: int | None = None,
     ) -> Response:
-        """Send a request, and return the response; its content is empty unless `wants_body`.
+        """Send a request, and return the response; its content is what `unpack` makes of it, or empty.
+
+        It is empty unless `wants_body`. What `unpack` does not take is not received.
 
         Raises:
             RequestError: the response is missing, incomplete or too large, or did not end before `until`.
@@ -97,12 +104,12 @@ class Client:
         sent = [(name.encode("ascii"), value.encode("latin-1", "replace")) for name, value in headers.items()]
         try:
             with self._connections.stream(
-                method, target, headers=sent, content=content, extensions=options
+                method, target, headers=sent, content=content or None, extensions=options
             ) as response:
                 received = _decoded(response.headers)
                 if not wants_body(response.status, received):
                     return Response(response.status, received, b"")
-                body = _gathered(response.iter_stream(), max_bytes or self._max_bytes)
+                body = _gathered(unpack(response.iter_stream(), received), max_bytes or self._max_bytes)
                 return Response(response.status, received, body)
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
             message = f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]

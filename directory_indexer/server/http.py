@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 
 from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.rights import Right
 from directory_indexer.integrations.previewing.workers import PreviewWorkers
 from directory_indexer.server.mcp.operation_tools import OperationTools
 from directory_indexer.server.middleware.access import Access, listening_socket
@@ -36,7 +37,7 @@ from directory_indexer.server.rest.page_operations import Confirmations
 from directory_indexer.server.shutdown import end, stop_at_a_signal
 from directory_indexer.server.ui import application as page_application
 from directory_indexer.server.ui.files import FileOpener
-from directory_indexer.storage.registry.keys import Keys, Right
+from directory_indexer.storage.registry.keys import Keys
 
 with lazily:
     from mcp.server.lowlevel import Server

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from web_servers import WebAnswer, WebServer, new_key
 
+from directory_indexer.core.rights import Right
 from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.operations import Body, HttpOperation
-from directory_indexer.storage.registry.keys import Right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -37,9 +37,10 @@ from directory_indexer.core.errors import (
 )
 from directory_indexer.core.findings import Verdict
 from directory_indexer.core.lock import write_lock
+from directory_indexer.core.rights import Right
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.storage.registry.keys import Keys, Right
+from directory_indexer.storage.registry.keys import Keys
 from directory_indexer.storage.registry.stored_documents import State
 
 if TYPE_CHECKING:

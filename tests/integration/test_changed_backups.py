@@ -33,10 +33,11 @@ from directory_indexer.collections.search import collection_scopes, search_colle
 from directory_indexer.config import load_config
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.paths import FilePath
+from directory_indexer.core.rights import Right
 from directory_indexer.embedding.loading import Access, Embedders
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchRequest
-from directory_indexer.storage.registry.keys import Keys, Right
+from directory_indexer.storage.registry.keys import Keys
 from directory_indexer.storage.registry.operations import Operations
 
 if TYPE_CHECKING:

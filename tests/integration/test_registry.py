@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.core.errors import StoreError, UsageError
-from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, Right, digest_of, key_of
+from directory_indexer.core.rights import Right
+from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, digest_of, key_of
 from directory_indexer.storage.registry.store import SCHEMA, Registry
 
 if TYPE_CHECKING:

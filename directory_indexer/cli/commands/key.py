@@ -14,7 +14,8 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.app import App
     from directory_indexer.config import load_config
-    from directory_indexer.storage.registry.keys import Keys, Right
+    from directory_indexer.core.rights import Right
+    from directory_indexer.storage.registry.keys import Keys
     from directory_indexer.text import json_pages
     from directory_indexer.text.reports import key_lines
 

@@ -134,11 +134,12 @@ def _request(client: Client, address: httpx.URL, known: Validators, until: float
         _require_document(status, headers, address)
         return True
 
+    def unpack(pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterator[bytes]:
+        return _unpacked(_bounded(pieces, address), headers.get("content-encoding", ""))
+
     request = Request("GET", address, _HEADERS | known.headers())
     try:
-        response = client.send(request, until=until, wants_body=wants_body)
-        unpacked = _unpacked(response.content, response.headers.get("content-encoding", ""))
-        return response._replace(content=b"".join(_bounded(unpacked, address)))
+        return client.send(request, until=until, wants_body=wants_body, unpack=unpack)
     except RequestError as error:
         raise _unavailable(error, address) from error
     except zlib.error as error:
@@ -160,11 +161,11 @@ def _too_large(address: httpx.URL) -> UnavailableError:
     return UnavailableError(message, hint="download it, and convert the file")
 
 
-def _unpacked(content: bytes, encoding: str) -> Iterator[bytes]:
+def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """Yield the decompressed content in pieces of bounded size."""
     encoding = encoding.strip().lower()
-    if not content or encoding in ("", "identity"):
-        yield content
+    if encoding in ("", "identity"):
+        yield from pieces
         return
     if encoding not in ("gzip", "x-gzip"):
         raise UnavailableError(
@@ -172,11 +173,14 @@ def _unpacked(content: bytes, encoding: str) -> Iterator[bytes]:
             hint="download it, and convert the file",
         )
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    while content and not stream.eof:
-        yield stream.decompress(content, _PIECE_BYTES)
-        content = stream.unconsumed_tail
-    if not stream.eof:
-        raise zlib.error("what is packed has no end")
+    for piece in pieces:
+        rest = piece
+        while rest:
+            yield stream.decompress(rest, _PIECE_BYTES)
+            rest = stream.unconsumed_tail
+        if stream.eof:  # trailing data would accumulate
+            return
+    raise zlib.error("what is packed has no end")
 
 
 def _require_document(status: int, headers: Mapping[str, str], address: httpx.URL) -> None:

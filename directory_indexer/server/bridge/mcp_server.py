@@ -42,6 +42,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display
+from directory_indexer.core.rights import Right
 from directory_indexer.integrations.converting.converter import is_url
 from directory_indexer.server.bridge.http_client import (
     RetryWait,
@@ -64,7 +65,6 @@ from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.server.mcp.text import converted_text, one_line, part_of_converted
 from directory_indexer.server.mcp.tool_results import arguments_schema, error_result, listed_tools
 from directory_indexer.server.startup import NAME
-from directory_indexer.storage.registry.keys import Right
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
 

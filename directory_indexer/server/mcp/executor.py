@@ -15,6 +15,7 @@ from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.api.runs import Run
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
 from directory_indexer.core.errors import BusyError
+from directory_indexer.core.rights import Right
 from directory_indexer.integrations.converting.converter import is_url
 from directory_indexer.server.index_jobs import Job, percent
 from directory_indexer.server.mcp import arguments
@@ -22,7 +23,6 @@ from directory_indexer.server.mcp.answer import Answer, ServerAnswer
 from directory_indexer.server.mcp.index_tool import index_answer, is_ended
 from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.storage.documents.runs import Origin, RunRecord
-from directory_indexer.storage.registry.keys import Right
 
 _POLL_SECONDS = 0.25
 _N_THREADS: Final = {Pool.SEARCH: 8, Pool.READ: 16, Pool.WRITE: 8, Pool.NETWORK: 4, Pool.WORKER: 4}

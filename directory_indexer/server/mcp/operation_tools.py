@@ -14,6 +14,7 @@ from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource, Te
 from directory_indexer.api.fields import JsonObject
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of
 from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.server.mcp.text import one_line
@@ -27,7 +28,7 @@ from directory_indexer.server.mcp.tool_results import (
 )
 from directory_indexer.server.middleware.request_context import RefusedError
 from directory_indexer.server.rest.operations import Reply, Services, StreamedFile, require_reach, require_right
-from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.storage.registry.keys import Key
 
 with lazily:
     from collections.abc import Mapping

@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import StoreError
+from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware.limits import Rate
-from directory_indexer.storage.registry.keys import Key, Right, digest_of, key_of
+from directory_indexer.storage.registry.keys import Key, digest_of, key_of
 
 _AUTHORIZATION = b"authorization"
 ANONYMOUS = Key("anyone", b"", Right.ADMIN)

@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect
 
 from directory_indexer.core.errors import BusyError, StoreError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware import request_context
 from directory_indexer.server.middleware.authentication import Authenticator
 from directory_indexer.server.middleware.limits import Buckets, Budgets, Claim, Stage
@@ -28,7 +29,7 @@ from directory_indexer.server.middleware.request_context import (
     id_of_request,
     request_id,
 )
-from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.storage.registry.keys import Key
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Span, Word
 

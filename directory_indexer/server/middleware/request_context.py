@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
 from directory_indexer.api.fields import HttpError, format_timestamp, to_json_object
+from directory_indexer.core.rights import Right
 from directory_indexer.storage.documents.runs import Origin
-from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.storage.registry.keys import Key
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SCOPE = "dirindex.visit"

@@ -21,6 +21,7 @@ from starlette.responses import Response
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.core.rights import Right
 from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.server.middleware.authentication import BrowserSessions
 from directory_indexer.server.middleware.request_context import (
@@ -33,7 +34,6 @@ from directory_indexer.server.middleware.request_context import (
 from directory_indexer.server.rest.requests import parse_body
 from directory_indexer.server.rest.responses import problem_of, problem_response
 from directory_indexer.server.ui.files import FileOpener, OpenTarget, OpenWith
-from directory_indexer.storage.registry.keys import Right
 
 with lazily:
     from starlette.types import Receive, Scope, Send

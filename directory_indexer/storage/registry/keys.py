@@ -13,11 +13,11 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from directory_indexer.config.collections import collection_name
 from directory_indexer.core.errors import UsageError
+from directory_indexer.core.rights import Right
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
     epoch_seconds,
@@ -39,32 +39,6 @@ INSERT INTO keys (name, digest, access_right, collections, created_at, expires_a
 KEY_COLUMNS = "name, digest, access_right, collections, created_at, expires_at, last_used_at"
 _SELECT = f"SELECT {KEY_COLUMNS} FROM keys ORDER BY name"  # noqa: S608 - constants
 _DIGEST_BYTES = 32
-
-
-class Right(StrEnum):
-    """The right of a key; each of the first three includes those before it."""
-
-    READ = "read"
-    WRITE = "write"
-    ADMIN = "admin"
-    METRICS = "metrics"
-    """Read the metrics of a server, and nothing else."""
-
-    OWNER = "owner"
-    """The right of the user of `dirindex ui` at its page; no key has it."""
-
-    def allows(self, needed: Right) -> bool:
-        """Whether this right includes another one."""
-        return needed in _ALLOWED[self]
-
-
-_ALLOWED = {
-    Right.READ: {Right.READ},
-    Right.WRITE: {Right.READ, Right.WRITE},
-    Right.ADMIN: {Right.READ, Right.WRITE, Right.ADMIN, Right.METRICS},
-    Right.METRICS: {Right.METRICS},
-    Right.OWNER: {Right.READ, Right.WRITE, Right.OWNER},
-}
 
 
 class Key(NamedTuple):

@@ -23,6 +23,7 @@ from directory_indexer.core.errors import (
     StoreError,
     UsageError,
 )
+from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.executor import ToolExecutor
 from directory_indexer.server.middleware.request_context import RequestContext
 from directory_indexer.server.rest.application import Application, Idempotency
@@ -35,7 +36,7 @@ from directory_indexer.server.rest.operations import (
     Services,
 )
 from directory_indexer.server.rest.responses import problem_of
-from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.storage.registry.keys import Key
 
 SECRET_WORDS = "/home/anna/private.db"  # noqa: S105 - that must not be told
 

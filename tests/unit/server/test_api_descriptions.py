@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.schemas import schema_of
 from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, pages
 from directory_indexer.server.rest.operations import HttpOperation, Router
-from directory_indexer.storage.registry.keys import Right
 
 PAGES = pages(OPERATIONS)
 DOCUMENT: dict[str, Any] = json.loads(PAGES[OPENAPI_PATH].content)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware.authentication import (
     CODE_SECONDS,
     PAGE_HEADER,
@@ -13,7 +14,6 @@ from directory_indexer.server.middleware.authentication import (
     SessionSecrets,
 )
 from directory_indexer.server.ui.hosting import LoginLink, address_of, has_screen
-from directory_indexer.storage.registry.keys import Right
 
 
 class World:

@@ -13,6 +13,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from directory_indexer.core.errors import BusyError
+from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware.access import Access, HttpAddress
 from directory_indexer.server.middleware.authentication import Authenticator, LoginThrottle
 from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
@@ -28,7 +29,7 @@ from directory_indexer.server.middleware.limits import (
 )
 from directory_indexer.server.middleware.monitoring import LogFormat, Metrics, formatter
 from directory_indexer.server.middleware.request_context import CONNECTION, Route, context_of, request_id
-from directory_indexer.storage.registry.keys import Key, Right, digest_of
+from directory_indexer.storage.registry.keys import Key, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -33,6 +33,7 @@ from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.core.ids import ChunkId, DocId
 from directory_indexer.core.paths import file_path
+from directory_indexer.core.rights import Right
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.integrations.exporting.exporter import ExportReport
@@ -46,7 +47,7 @@ from directory_indexer.search.symbol_source import Definition
 from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses, symbol_request
 from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.registry.keys import Key, Right
+from directory_indexer.storage.registry.keys import Key
 from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
 from directory_indexer.text.json_pages import (
     PAGE_BYTES,

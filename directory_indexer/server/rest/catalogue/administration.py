@@ -5,6 +5,7 @@ from __future__ import annotations
 from directory_indexer.api.collections import CollectionEntry, CollectionsAnswer
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.runs import OperationEntry, OperationList
+from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.middleware.monitoring import CONTENT_TYPE
 from directory_indexer.server.rest import administration, arguments, background
@@ -21,7 +22,6 @@ from directory_indexer.server.rest.operations import (
     AsTool,
     HttpOperation,
 )
-from directory_indexer.storage.registry.keys import Right
 from directory_indexer.storage.registry.operations import OperationKind
 
 COLLECTIONS = (

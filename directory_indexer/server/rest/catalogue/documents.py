@@ -8,6 +8,7 @@ from directory_indexer.api.directories import DirectoryPart
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.previews import NeighboursAnswer, PageAnswer, PreviewAnswer
+from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.rest import arguments, documents, ingesting, originals, previews, search
 from directory_indexer.server.rest.operations import (
@@ -17,7 +18,6 @@ from directory_indexer.server.rest.operations import (
     Body,
     HttpOperation,
 )
-from directory_indexer.storage.registry.keys import Right
 
 NO_COLLECTION = {404: "There is no such collection."}
 NO_DOCUMENT = {404: "There is no such document."}

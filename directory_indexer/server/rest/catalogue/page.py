@@ -14,10 +14,10 @@ from directory_indexer.api.operations import Pool
 from directory_indexer.api.reports import SettingsAnswer
 from directory_indexer.api.runs import OperationEntry
 from directory_indexer.api.status import IndexMoment, StatusAnswer
+from directory_indexer.core.rights import Right
 from directory_indexer.server.rest import arguments, page_operations
 from directory_indexer.server.rest.catalogue.documents import TO_OPERATION
 from directory_indexer.server.rest.operations import HttpOperation
-from directory_indexer.storage.registry.keys import Right
 
 _NOT_TRACKED = {404: "It is not tracked."}
 _NOT_CONFIRMED = {409: "The confirmation is unknown, used or expired."}

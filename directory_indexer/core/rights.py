@@ -1,0 +1,31 @@
+"""The rights that a key can have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Right(StrEnum):
+    """The right of a key; each of the first three includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+    METRICS = "metrics"
+    """Read the metrics of a server, and nothing else."""
+
+    OWNER = "owner"
+    """The right of the user of `dirindex ui` at its page; no key has it."""
+
+    def allows(self, needed: Right) -> bool:
+        """Whether this right includes another one."""
+        return needed in _ALLOWED[self]
+
+
+_ALLOWED = {
+    Right.READ: {Right.READ},
+    Right.WRITE: {Right.READ, Right.WRITE},
+    Right.ADMIN: {Right.READ, Right.WRITE, Right.ADMIN, Right.METRICS},
+    Right.METRICS: {Right.METRICS},
+    Right.OWNER: {Right.READ, Right.WRITE, Right.OWNER},
+}
