@@ -119,13 +119,13 @@ class OpenAIService:
         raise failure
 
     def _described(self, error: RequestError) -> RequestError | ProviderError:
-        if error.trouble is FailureKind.REFUSED:
+        if error.kind is FailureKind.REFUSED:
             return ProviderError(f"{self.place} {error.message}", hint=f"check the key: {KEY_HINT}")
-        if error.trouble is not FailureKind.UNREACHABLE:
-            return RequestError(error.trouble, f"{self.place} {error.message}")
+        if error.kind is not FailureKind.UNREACHABLE:
+            return RequestError(error.kind, f"{self.place} {error.message}")
         start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
         hint = f"{start}, or set embedding.endpoint to where it runs"
-        return RequestError(error.trouble, f"cannot connect to {self.place}: {error.__cause__}", hint=hint)
+        return RequestError(error.kind, f"cannot connect to {self.place}: {error.__cause__}", hint=hint)
 
     def _status_error(self, response: Response) -> RequestError | ProviderError:
         message = message_of(response.content.decode("utf-8", "replace"), key=self._api_key)

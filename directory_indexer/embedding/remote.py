@@ -281,9 +281,9 @@ class RemoteEmbedder:
                     if error.retry_after is not None
                     else backoff_seconds(n_tries, first=_FIRST_WAIT_SECONDS)
                 )
-                if n_tries >= max_tries.get(error.trouble, 1) or wait > _LONGEST_WAIT_SECONDS:
+                if n_tries >= max_tries.get(error.kind, 1) or wait > _LONGEST_WAIT_SECONDS:
                     raise _final(error) from error
-                with spans.span("wait for embedder", trouble=error.trouble, n_tries=n_tries):
+                with spans.span("wait for embedder", trouble=error.kind, n_tries=n_tries):
                     self._sleep(wait)
 
     def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
@@ -317,7 +317,7 @@ class RemoteEmbedder:
 
 def _final(error: RequestError) -> RequestError | ProviderError:
     """Return a ProviderError for an error that would affect every request, else the error itself."""
-    if error.trouble not in _FATAL:
+    if error.kind not in _FATAL:
         return error
     suffix = f"; it asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
     return ProviderError(error.message + suffix, hint=error.hint)

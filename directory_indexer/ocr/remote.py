@@ -95,9 +95,9 @@ class RemoteReader:
 
     def _attributed(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
         message = f"{self._service.calls.place} {error.message}"
-        if error.trouble in _HINTS:
-            return ProviderError(message, hint=_HINTS[error.trouble])
-        n_needed = 0 if error.trouble is FailureKind.REFUSED else n_before
+        if error.kind in _HINTS:
+            return ProviderError(message, hint=_HINTS[error.kind])
+        n_needed = 0 if error.kind is FailureKind.REFUSED else n_before
         if self._usage.n_pages > n_needed or self._reads_an_empty_page():
             return PageRefusedError(message)
         return ProviderError(f"{message}; an empty page fares no better", hint="run dirindex index again later")

@@ -165,7 +165,7 @@ class Calls:
         return "check the account" if text_in(error, "status") == "FAILED_PRECONDITION" else ""
 
     def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], text: str) -> RequestError:
-        wait = self.patience.seconds_asked_for(headers, error)
+        wait = self.patience.requested_wait(headers, error)
         violations = [
             violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")
         ]

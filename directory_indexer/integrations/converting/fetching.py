@@ -146,7 +146,7 @@ def _request(client: Client, address: httpx.URL, known: Validators, until: float
 
 
 def _unavailable(error: RequestError, address: httpx.URL) -> UnavailableError:
-    match error.trouble, error.__cause__:
+    match error.kind, error.__cause__:
         case FailureKind.INVALID, _:
             return _too_large(address)
         case (FailureKind.SLOW, _) | (_, httpcore.ConnectTimeout()):
