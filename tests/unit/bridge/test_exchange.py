@@ -96,7 +96,7 @@ def test_an_answer_without_end_ends_at_the_limit() -> None:
             sent += client.send(bytes(100_000))
 
     with Loopback(serve) as server, pytest.raises(UnavailableError, match="more than 1,000,000 bytes"):
-        Exchange(remote_address(server.url), _TOKEN, longest_answer=1_000_000).send(_REQUEST)
+        Exchange(remote_address(server.url), _TOKEN, max_answer_bytes=1_000_000).send(_REQUEST)
     assert sent < 20_000_000
 
 
