@@ -69,17 +69,17 @@ class Refresher:
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
         self._skip_until = 0.0
 
-    def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+    def refresh(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Index changes in or around some places, or everywhere, as far as time permits."""
         return self._refresh(scope, seconds, seconds)
 
-    def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+    def refresh_watched(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same in watched directories, where changes are indexed within seconds anyway.
 
-        If there is too much to check in a moment, watching must suffice, and the next glance comes later.
+        If there is too much to check in a moment, watching must suffice, and the next check comes later.
         Until then, every answer notes that changes may be missing.
         """
-        moment = min(seconds, _GLANCE_SECONDS)
+        moment = min(seconds, _WATCHED_CHECK_SECONDS)
         if time.monotonic() < self._skip_until:
             return Freshness(cut_off_after=moment, is_watched=True)
         freshness = self._refresh(scope, seconds, moment)
@@ -197,7 +197,7 @@ def _n_changes(plan: Plan) -> int:
 _OLDER: Final = "some files may have changed since they were indexed"
 _SETTING: Final = "searching.refresh_ms"
 _NOT_YET: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
-_GLANCE_SECONDS: Final = 0.1
+_WATCHED_CHECK_SECONDS: Final = 0.1
 _SKIP_SECONDS: Final = 10.0
 _MAX_BYTES: Final = 20_000_000
 """Larger changes are never read within a search: they need an index run."""
