@@ -163,7 +163,7 @@ def search(call: SearchCall) -> ExitCode:
         output,
         app=app,
         index=lambda: result.summary if call.collections else app.status.checked(result.summary),
-        how=ResultOptions(form, view, call.explain, call.n_lines or 0, call.open_hit or 0, call.max_tokens or 0),
+        options=ResultOptions(form, view, call.explain, call.n_lines or 0, call.open_hit or 0, call.max_tokens or 0),
         position=position,
     )
     return _exit_code(is_good=bool(result.hits) and not result.is_weak)

@@ -69,7 +69,7 @@ def similar(call: SimilarCall) -> ExitCode:
         output,
         app=app,
         index=lambda: app.status.checked(result.summary),
-        how=ResultOptions(form, View.SCORED_FILES),
+        options=ResultOptions(form, View.SCORED_FILES),
         position=position,
     )
     return ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE
