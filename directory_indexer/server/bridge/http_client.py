@@ -177,7 +177,7 @@ class Backoff(NamedTuple):
 
     first_seconds: float = 0.5
     longest_seconds: float = 15.0
-    patience_seconds: float = 180.0
+    time_limit_seconds: float = 180.0
 
     def max_wait_seconds(self, n_failures: int) -> float:
         """Return the longest wait after `n_failures` failures."""
@@ -212,13 +212,13 @@ class RetryingClient:
         self._clock = clock
         self._chance = chance
 
-    def answered(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> HttpResponse:
+    def send(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> HttpResponse:
         """Return the response to a request; `pause` waits between attempts, and may raise to give up.
 
         Raises:
             UnavailableError: the server stayed unavailable until the time limit, or its response is invalid.
         """
-        deadline = self._clock() + self._backoff.patience_seconds
+        deadline = self._clock() + self._backoff.time_limit_seconds
         n_failures = 0
         while True:
             response, reason = self._try_once(request)

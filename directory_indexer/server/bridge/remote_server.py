@@ -114,7 +114,7 @@ class RemoteServer:
         wait = CancellableWait(report)
         try:
             response = await anyio.to_thread.run_sync(
-                lambda: self._client.answered(request, pause=wait.pause), abandon_on_cancel=True, limiter=self.limiter
+                lambda: self._client.send(request, pause=wait.pause), abandon_on_cancel=True, limiter=self.limiter
             )
         finally:
             wait.end()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
 _REQUEST = HttpRequest("GET", "/api/v1/collections")
-_NEVER = Backoff(patience_seconds=0.0, first_seconds=1.0)
+_NEVER = Backoff(time_limit_seconds=0.0, first_seconds=1.0)
 
 
 @pytest.fixture
