@@ -58,7 +58,7 @@ class _Crowd:
 
 
 def crowd(torture: Torture) -> str:
-    """Two writers, four readers that start anew for each question, and two servers."""
+    """Run two writers, four readers that start anew for each question, and two servers."""
     roots = (torture.place / "one", torture.place / "two")
     shared = _Crowd(torture, roots, torture.place / "index")
     for root in roots:

@@ -1,4 +1,4 @@
-"""MCP server that forwards calls to the MCP endpoint of a remote index, with two tools for local files beside.
+"""MCP server that forwards calls to the MCP endpoint of a remote index, and adds two tools for local files.
 
 Each call is one HTTP exchange without a session, so a restart of the remote server loses nothing.
 """

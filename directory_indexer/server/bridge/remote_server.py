@@ -1,4 +1,4 @@
-"""A remote index server: its MCP endpoint, asked by the client of the MCP SDK, and its operation that stores a text.
+"""A remote index server: its MCP endpoint, called by the client of the MCP SDK, and its operation that stores a text.
 
 Each request is one HTTP exchange without a session, so a restart of the server loses nothing.
 """
