@@ -78,7 +78,7 @@ class Administration:
         """Start an operation.
 
         Raises:
-            OccupiedError: another one is running.
+            OperationRunningError: another one is running.
         """
         lock = self._acquire_lock()
         with _released_on_error(lock):

@@ -134,7 +134,7 @@ def _wait_until_unlocked(app: App, report_progress: ReportProgress) -> None:
     """Wait until no index run is in progress.
 
     Raises:
-        LeftOffError: the operation is paused or cancelled before.
+        OperationStoppedError: the operation is paused or cancelled before.
     """
     while app.status.is_locked():
         report_progress(_WAITS)
