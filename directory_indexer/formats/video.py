@@ -156,15 +156,15 @@ class _Matroska:
 
     def _add_value(self, name: int, content: bytes) -> None:
         match name:
-            case 0x2AD7B1:
+            case 0x2AD7B1:  # the unit of times, in nanoseconds
                 self._scale = int.from_bytes(content, "big")
-            case 0xE7:
+            case 0xE7:  # the time of a cluster
                 self._cluster = int.from_bytes(content, "big")
             case 0x7BA9 | 0x85:  # the title, the name of a chapter
                 self.facts.append(_decode(content))
-            case 0x45A3:
+            case 0x45A3:  # the name of a tag
                 self._tag = _decode(content).upper()
-            case 0x4487 if self._tag in _DESCRIPTIVE_TAGS:
+            case 0x4487 if self._tag in _DESCRIPTIVE_TAGS:  # its value
                 self.facts.append(_decode(content))
             case _ if self._tracks:
                 self._set_track_field(self._tracks[-1], name, content)
