@@ -212,10 +212,10 @@ class App:
         If the directories are watched, a quick check is enough.
         """
         seconds = self._config.searching.refresh_ms / 1000
-        look = self.refresher.glance if self.is_watched() else self.refresher.look
+        refresh = self.refresher.refresh_watched if self.is_watched() else self.refresher.refresh
         is_limited = watch_limits.is_limited(self._config.storage.sqlite_path)
         limit = (Note(watch_limits.MESSAGE, NoteKind.CHANGES),) if is_limited else ()
-        return (*limit, *(look(scope, seconds=seconds).notes if seconds else ()))
+        return (*limit, *(refresh(scope, seconds=seconds).notes if seconds else ()))
 
     def language_advice(self) -> LanguageAdvice | None:
         """Return advice if many documents are in languages that the configured model does not understand."""

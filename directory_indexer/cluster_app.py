@@ -203,12 +203,12 @@ class ClusterRetriever:
             _scores(candidates.by_words), by_meaning, cosines, meaning.model if meaning else OTHER_MODEL
         )
 
-    def _candidates(self, question: CandidateQuery, depth: int) -> CandidatePassages:
+    def _candidates(self, query: CandidateQuery, depth: int) -> CandidatePassages:
         """Search deeper until enough of the candidates are within the scope."""
         limit = depth
         while True:
             with spans.span("ask cluster"):
-                candidates = self._snapshot.moment.candidates(question, limit=limit)
+                candidates = self._snapshot.moment.candidates(query, limit=limit)
             by_words, by_meaning = map(self._within, candidates)
             is_enough = all(
                 len(within) >= depth or len(hits) < limit

@@ -105,7 +105,7 @@ class Policies:
             batch_files=self._config.monitoring.batch_size,
             embedding=EmbeddingMode(self._config.indexing.embedding),
             background=lambda: BackgroundThrottle(
-                self._config.storage.sqlite_path, least_percent=self._config.monitoring.battery_percent
+                self._config.storage.sqlite_path, min_percent=self._config.monitoring.battery_percent
             ),
             alongside=lambda: PoliteThrottle(self._config.storage.sqlite_path),
         )

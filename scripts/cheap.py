@@ -1,4 +1,4 @@
-"""The application with vectors of chance in the place of the model's, for trees too large to be embedded.
+"""The application with random vectors in place of those of the model, for trees too large to be embedded.
 
 `cheap.py COMMAND...` runs `dirindex COMMAND...` that way.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from directory_indexer.indexing.report import IndexReport
 
-CHEAPLY: Final = (sys.executable, str(Path(__file__).resolve()))
+CHEAP_COMMAND: Final = (sys.executable, str(Path(__file__).resolve()))
 N_CENTRES: Final = 200
 
 # With the model a merge comes minutes after the last one, and without it seconds. Fewer of them hold no less in memory.
@@ -48,7 +48,7 @@ class CheapEmbedder:
         self._centres = np.random.default_rng(7).standard_normal((N_CENTRES, DIMENSIONS), np.float32)
 
     def check(self) -> None:
-        """Do nothing: chance is always there."""
+        """Do nothing: there is no model to check."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.array([self.embed_query(text) for text in texts], np.float32).reshape(-1, DIMENSIONS)

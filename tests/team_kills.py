@@ -118,7 +118,7 @@ def prepare(data_dir: Path) -> None:
     team.web[URL] = page(OLD_PAGE, "v1")
     team.add(OTHER, "birds", client_id="other", wait=Wait.COMPLETE)
     new = team.add(NEW, "birds", wait=Wait.COMPLETE)
-    back_up(team.app, team.collections, data_dir.parent / "backup", tell=lambda _: None)
+    back_up(team.app, team.collections, data_dir.parent / "backup", report_progress=lambda _: None)
     team.verbs.delete("birds", new.document.doc_id)
     team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
     team.ingesting.add_url(URL, IngestRequest("birds", wait=Wait.COMPLETE))
@@ -234,7 +234,7 @@ def delete_collection(team: Team) -> None:
 def restore(team: Team) -> None:
     """Put a backup of another state into the place of this one."""
     options = RestoreOptions(may_replace=True)
-    restored(team.app, team.data_dir.parent / "backup", options, tell=lambda _: None)
+    restored(team.app, team.data_dir.parent / "backup", options, report_progress=lambda _: None)
 
 
 VERBS = {verb.__name__: verb for verb in (add, replace, rename, refresh, cancel, delete, delete_collection, restore)}

@@ -39,7 +39,7 @@ def _typer_command(name: str) -> Any:
     else:
         default = command.default
         app.callback(invoke_without_command=bool(default), no_args_is_help=not default, help=command.help)(
-            typer_callback(default, is_above_others=True) if default else lambda: None
+            typer_callback(default, is_group_default=True) if default else lambda: None
         )
         for sub_name, sub_command in command.commands.items():
             app.command(sub_name, help=sub_command.help)(typer_callback(sub_command))
@@ -48,12 +48,12 @@ def _typer_command(name: str) -> Any:
     return typer_command
 
 
-def typer_callback(command: Command, *, is_above_others: bool = False) -> Callable[..., None]:
-    """Return a function with the signature that Typer reads; one above others runs if none of them is named."""
+def typer_callback(command: Command, *, is_group_default: bool = False) -> Callable[..., None]:
+    """Return a function with the signature that Typer reads; a group's default runs if no other command is named."""
     parameters = list(parameters_of(command.call))
 
     def run(*, typer_context: typer.Context, **values: Any) -> None:
-        if not (is_above_others and typer_context.invoked_subcommand):
+        if not (is_group_default and typer_context.invoked_subcommand):
             call = command.call(**{parameter.field: _field_value(parameter, values) for parameter in parameters})
             raise typer.Exit(command.run(call) or 0)
 
@@ -102,7 +102,7 @@ def _typer_parameter(name: str, hint: Any, default: Any, spec: Option | Argument
         "show_default": spec.shows_default,
     }
     if isinstance(spec, Option):
-        settings |= {"min": spec.least, "max": spec.most, "hidden": spec.is_hidden}
+        settings |= {"min": spec.minimum, "max": spec.maximum, "hidden": spec.is_hidden}
         info = typer.Option(*spec.names, **settings)
     else:
         info = typer.Argument(**settings)

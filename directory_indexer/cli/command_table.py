@@ -87,7 +87,7 @@ _COMPLETES: Final = "_DIRINDEX_COMPLETE"
 
 
 def command_named(name: str) -> Command | Group:
-    """Return the command of a name, which is in the table."""
+    """Return the command or group of this name; it must be in the table."""
     command: Command | Group = COMMANDS[name].COMMAND
     return command
 

@@ -19,8 +19,8 @@ class Option(NamedTuple):
     metavar: str | None = None
     parse: Callable[[str], Any] | None = None
     complete: Callable[[], list[str]] | None = None
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     is_hidden: bool = False
     shows_default: bool = True
 
@@ -128,8 +128,8 @@ class _CommandLine:
             if word == _END_OF_OPTIONS:
                 self._arguments += rest
             elif word.startswith("--"):
-                name, sign, value = word.partition("=")
-                self._add(self._target(name), value if sign else None, rest)
+                name, equals, value = word.partition("=")
+                self._add(self._target(name), value if equals else None, rest)
             elif word.startswith("-") and word != "-":
                 self._parse_letters(word[1:], rest)
             else:
@@ -138,10 +138,10 @@ class _CommandLine:
 
     def _parse_letters(self, letters: str, rest: Iterator[str]) -> None:
         """Parse flags of one letter each; the first that is no flag takes the letters behind it as its value."""
-        for at, letter in enumerate(letters, 1):
+        for end, letter in enumerate(letters, 1):
             target = self._target(f"-{letter}")
             if target.switch is None:
-                self._add(target, letters[at:] or None, rest)
+                self._add(target, letters[end:] or None, rest)
                 return
             self._add(target, None, rest)
 
@@ -213,14 +213,15 @@ def _single_value(parameter: Parameter, value: Any) -> Any:
 
 
 def _number(text: str, option: Option) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
         raise _NotPlainError
-    least, most = option.least or 0, option.most if option.most is not None else _MOST
-    if not least <= int(text) <= most:
+    minimum = option.minimum or 0
+    maximum = option.maximum if option.maximum is not None else _MAX_NUMBER
+    if not minimum <= int(text) <= maximum:
         raise _NotPlainError
     return int(text)
 
 
 _END_OF_OPTIONS: Final = "--"
-_MOST_DIGITS: Final = 10
-_MOST: Final = 10**_MOST_DIGITS
+_MAX_DIGITS: Final = 10
+_MAX_NUMBER: Final = 10**_MAX_DIGITS

@@ -40,7 +40,7 @@ _BYTES_PER_TOKEN = 3
 
 
 class ResultOptions(NamedTuple):
-    """Options of printing hits; `opened` is the number of the hit to open instead.
+    """Options of printing hits; `hit_to_open` is the number of the hit to open instead.
 
     Output to a pipe is limited to `max_tokens`, if that is not 0, and to one hit at least.
     """
@@ -49,7 +49,7 @@ class ResultOptions(NamedTuple):
     view: View
     explain: bool = False
     n_lines: int = 0
-    opened: int = 0
+    hit_to_open: int = 0
     max_tokens: int = 0
 
 
@@ -72,43 +72,45 @@ def show_result(
     *,
     app: App,
     index: Callable[[], IndexSummary],
-    how: ResultOptions,
+    options: ResultOptions,
     position: Position,
 ) -> None:
     """Print the hits of a search and its notes: how far to trust the hits before them, anything else after them."""
-    if how.opened:
-        open_hit(result.hits, how.opened)
+    if options.hit_to_open:
+        open_hit(result.hits, options.hit_to_open)
         return
-    if how.form == Format.JSON:
-        is_full = how.view is View.FULL
+    if options.form == Format.JSON:
+        is_full = options.view is View.FULL
         page = json_pages.search_json(
             result,
             index=index(),
             position=position,
             full=is_full,
-            explain=how.explain,
-            page_bytes=how.max_tokens * _BYTES_PER_TOKEN or json_pages.PAGE_BYTES,
+            explain=options.explain,
+            page_bytes=options.max_tokens * _BYTES_PER_TOKEN or json_pages.PAGE_BYTES,
         )
         output.data(page)
         return
     result_shown, near = results.without_near_misses(result)
     n_hits = len(result_shown.hits)
-    result_shown = _within_tokens(result_shown, output, how) if how.max_tokens else result_shown
-    is_text = output.is_terminal and how.form == Format.TEXT
+    result_shown = _within_tokens(result_shown, output, options) if options.max_tokens else result_shown
+    is_text = output.is_terminal and options.form == Format.TEXT
     standing = [note for note in result_shown.notes if note.is_standing] if is_text else []
     # Notes about how far to trust the hits come first; those that apply to every question come last.
     without_standing = result_shown._replace(notes=tuple(note for note in result_shown.notes if note not in standing))
     output.notes(results.search_notes(without_standing, is_near=bool(near)))
     if is_text:
-        n_lines = how.n_lines or results.DEFAULT_LINES
-        if n_lines > results.DEFAULT_LINES and how.view is View.EXCERPTS:
+        n_lines = options.n_lines or results.DEFAULT_LINES
+        if n_lines > results.DEFAULT_LINES and options.view is View.EXCERPTS:
             result_shown = result_shown._replace(hits=_wider(app, result_shown.hits, n_lines))
         lines = results.search_lines(
-            result_shown, paths=output.paths, view=how.view, explain=how.explain, n_lines=n_lines
+            result_shown, paths=output.paths, view=options.view, explain=options.explain, n_lines=n_lines
         )
         output.lines(lines)
     else:
-        output.data(rows(result_shown, Format(how.form), paths=output.row_paths, view=how.view, explain=how.explain))
+        output.data(
+            rows(result_shown, Format(options.form), paths=output.row_paths, view=options.view, explain=options.explain)
+        )
     closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
     output.notes(closing, are_dim=is_text)
     is_good = bool(result_shown.hits) and not result_shown.is_weak
@@ -117,7 +119,7 @@ def show_result(
     )
     if len(result_shown.hits) < n_hits:
         output.notes(
-            [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {how.max_tokens:,} tokens"]
+            [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]
         )
 
 
@@ -129,13 +131,13 @@ def _standing_notes(app: App, standing: Sequence[Note], *, is_good: bool) -> lis
     return unseen_notes(app.loaded.data_dir, notes) if is_good else list(notes.values())
 
 
-def _within_tokens(result: SearchResult, output: Output, how: ResultOptions) -> SearchResult:
+def _within_tokens(result: SearchResult, output: Output, options: ResultOptions) -> SearchResult:
     """Drop hits from the end until the output fits into `max_tokens`, but keep the first one."""
-    form = Format(how.form)
+    form = Format(options.form)
     for n_hits in range(len(result.hits), 1, -1):
         fitting = result._replace(hits=result.hits[:n_hits])
-        text = rows(fitting, form, paths=output.row_paths, view=how.view, explain=how.explain)
-        if len(text.encode("utf-8", "replace")) <= how.max_tokens * _BYTES_PER_TOKEN:
+        text = rows(fitting, form, paths=output.row_paths, view=options.view, explain=options.explain)
+        if len(text.encode("utf-8", "replace")) <= options.max_tokens * _BYTES_PER_TOKEN:
             return fitting
     return result._replace(hits=result.hits[:1])
 

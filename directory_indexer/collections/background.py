@@ -78,7 +78,7 @@ class Administration:
         """Start an operation.
 
         Raises:
-            OccupiedError: another one is running.
+            OperationRunningError: another one is running.
         """
         lock = self._acquire_lock()
         with _released_on_error(lock):
@@ -172,12 +172,12 @@ class Administration:
                 _log.exception("how the operation %s ended cannot be noted", row.name)
 
     def _outcome(self, row: OperationRow) -> tuple[OperationState, str, Mapping[str, Any]]:
-        def tell(message: str) -> None:
-            if self._operations.tell(row.id, message) is not RequestedState.NONE or self._is_over:
+        def report_progress(message: str) -> None:
+            if self._operations.report_progress(row.id, message) is not RequestedState.NONE or self._is_over:
                 raise OperationStoppedError
 
         try:
-            result = self._works[row.kind](row.collection, row.options, tell)
+            result = self._works[row.kind](row.collection, row.options, report_progress)
         except OperationStoppedError:
             return (*_STOPPED_STATES[self._operations.wish(row.id)], {})
         except DirIndexError as error:

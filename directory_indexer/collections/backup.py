@@ -80,7 +80,9 @@ class BackupReport(NamedTuple):
     """False if vectors lie on a Qdrant server, and are computed again after a restore."""
 
 
-def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[[str], None]) -> BackupReport:
+def back_up(
+    app: App, collections: Collections, target: Path, *, report_progress: Callable[[str], None]
+) -> BackupReport:
     """Write a backup into a new directory.
 
     Raises:
@@ -92,11 +94,11 @@ def back_up(app: App, collections: Collections, target: Path, *, tell: Callable[
     draft = target.with_name(f".{target.name}.partial-{secrets.token_hex(4)}")
     try:
         draft.mkdir(mode=directory_mode())
-        tell("copying the registry and the originals")
+        report_progress("copying the registry and the originals")
         n_documents = _copy_registry(app, draft)
         names, n_indexed = collections.names(), 0
         for name in names:
-            tell(f"copying the index of the collection '{name}'")
+            report_progress(f"copying the index of the collection '{name}'")
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
             with collections.using(name) as opened:
                 n_indexed += _copy_index(opened.app, place)

@@ -48,8 +48,8 @@ with lazily:
 _DELETED_PREFIX: Final = "gone-"
 """The prefix of directories of deleted collections until they are removed."""
 
-_MOST_DESCRIPTION: Final = 2000
-_MOST_SHOWN: Final = 80
+_MAX_DESCRIPTION: Final = 2000
+_MAX_SHOWN: Final = 80
 
 _MAX_OPEN: Final = 64
 """Each takes four descriptors, and up to three megabytes."""
@@ -214,7 +214,7 @@ class Collections:
 def no_collection(name: str) -> NotIndexedError:
     """Return the error about a missing collection."""
     return NotIndexedError(
-        f"there is no collection '{name[:_MOST_SHOWN]}'",
+        f"there is no collection '{name[:_MAX_SHOWN]}'",
         hint="dirindex collection list shows which there are; dirindex collection create makes one",
     )
 
@@ -319,8 +319,8 @@ class OpenCollections:
 def _require_description(description: str) -> None:
     if invalid := invalid_character_in(description):
         raise UsageError(f"the description contains {invalid}", hint="write it in UTF-8")
-    if len(description) > _MOST_DESCRIPTION:
-        raise UsageError(f"the description has more than {_MOST_DESCRIPTION:,} characters", hint="give a shorter one")
+    if len(description) > _MAX_DESCRIPTION:
+        raise UsageError(f"the description has more than {_MAX_DESCRIPTION:,} characters", hint="give a shorter one")
 
 
 def _close(opened: OpenCollection) -> None:

@@ -121,23 +121,23 @@ class IngestContent(NamedTuple):
     validators: Validators = Validators()
 
 
-def require_valid_metadata(sending: IngestRequest) -> None:
+def require_valid_metadata(request: IngestRequest) -> None:
     """Refuse metadata that cannot be stored.
 
     Raises:
         UsageError: they are not JSON, too deep or too large.
     """
-    if sending.title:
-        validation.normalise_name(sending.title, what="title")
+    if request.title:
+        validation.normalise_name(request.title, what="title")
     try:
-        n_bytes = len(json.dumps(dict(sending.sender_metadata), ensure_ascii=False, allow_nan=False).encode())
+        n_bytes = len(json.dumps(dict(request.sender_metadata), ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError("the metadata of the document are no JSON", hint="send texts, numbers and lists") from error
     if n_bytes > _MAX_METADATA_BYTES:
         raise UsageError(
             f"the metadata of the document have more than {_MAX_METADATA_BYTES:,} bytes", hint="send fewer metadata"
         )
-    if _is_deeper(sending.sender_metadata, _MAX_METADATA_DEPTH):
+    if _is_deeper(request.sender_metadata, _MAX_METADATA_DEPTH):
         raise UsageError(
             f"the metadata of the document are nested more than {_MAX_METADATA_DEPTH} levels deep",
             hint="nest them less",
@@ -145,7 +145,7 @@ def require_valid_metadata(sending: IngestRequest) -> None:
 
 
 def store_document(
-    opened: OpenCollection, content: IngestContent, sending: IngestRequest, received: Received, verdict: ContentVerdict
+    opened: OpenCollection, content: IngestContent, request: IngestRequest, received: Received, verdict: ContentVerdict
 ) -> IngestResult:
     """Store a document atomically; of concurrent senders, the last one wins.
 
@@ -165,11 +165,11 @@ def store_document(
         n_bytes=received.n_bytes,
         content_hash=received.content_hash,
         mtime_ns=received.mtime_ns,
-        title=sending.title,
-        metadata=json.dumps(dict(sending.sender_metadata), ensure_ascii=False),
+        title=request.title,
+        metadata=json.dumps(dict(request.sender_metadata), ensure_ascii=False),
         etag=content.validators.etag,
         last_modified=content.validators.last_modified,
-        allows_secrets=sending.allows_secrets,
+        allows_secrets=request.allows_secrets,
         state=State.QUEUED,
         message="",
         n_chunks=0,
@@ -179,7 +179,7 @@ def store_document(
     )
     with opened.documents.replacing(content.doc_id) as replacement:
         before = replacement.before
-        if before is not None and (effect := _effect_on(before, document, sending.on_conflict)) is not Effect.REPLACED:
+        if before is not None and (effect := _effect_on(before, document, request.on_conflict)) is not Effect.REPLACED:
             return IngestResult(before, effect)
         if before is not None and before.state in SEARCHABLE_STATES:
             opened.originals.set_aside(content.doc_id, before.stored_name)
@@ -207,25 +207,25 @@ class DocumentIngest:
         self._fetch = fetch or collections.fetch()
         self._on_work = on_work
 
-    def add_text(self, text: str, sending: IngestRequest) -> IngestResult:
+    def add_text(self, text: str, request: IngestRequest) -> IngestResult:
         """Ingest a text, which is parsed by its file name, or as Markdown."""
         content = text.encode("utf-8", "replace")
-        filename = sending.filename or f"{sending.title or sending.client_id or 'text'}.md"
+        filename = request.filename or f"{request.title or request.client_id or 'text'}.md"
         checked = validation.normalise_name(filename, what="file name")
         name = stored_name(checked, is_text=True)
-        address = validation.canonical_url(sending.url) if sending.url else ""
-        keys = {"url": address, "filename": checked if sending.filename else "", "text": content_hash(content).hex()}
-        doc_id = self._id_of(sending, *next((kind, key) for kind, key in keys.items() if key))
+        address = validation.canonical_url(request.url) if request.url else ""
+        keys = {"url": address, "filename": checked if request.filename else "", "text": content_hash(content).hex()}
+        doc_id = self._id_of(request, *next((kind, key) for kind, key in keys.items() if key))
         media_type = validation.media_type_of(name)
         return self._add(
-            IngestContent(DocumentSource.TEXT, [content], doc_id, checked, name, media_type, address), sending
+            IngestContent(DocumentSource.TEXT, [content], doc_id, checked, name, media_type, address), request
         )
 
-    def add_file(self, pieces: Iterable[bytes], sending: IngestRequest, *, media_type: str = "") -> IngestResult:
+    def add_file(self, pieces: Iterable[bytes], request: IngestRequest, *, media_type: str = "") -> IngestResult:
         """Ingest a file, piece by piece; it must have a name."""
-        checked, name, known_type = _names_of_file(sending.filename, media_type)
-        doc_id = self._id_of(sending, "filename", checked)
-        return self._add(IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), sending)
+        checked, name, known_type = _names_of_file(request.filename, media_type)
+        doc_id = self._id_of(request, "filename", checked)
+        return self._add(IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), request)
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
         """Return the maximum size of a file with this name."""
@@ -233,18 +233,18 @@ class DocumentIngest:
         with self._collections.using(collection) as opened:
             return _most_bytes(opened, name)
 
-    def add_url(self, url: str, sending: IngestRequest) -> IngestResult:
+    def add_url(self, url: str, request: IngestRequest) -> IngestResult:
         """Fetch a document from the web and ingest it; the same URL again replaces it.
 
         Raises:
             UnavailableError: its server cannot be reached, or its response is invalid.
         """
         address = validation.canonical_url(url)
-        with self._collections.using(sending.collection):
-            doc_id = self._id_of(sending, "url", address)
+        with self._collections.using(request.collection):
+            doc_id = self._id_of(request, "url", address)
         fetched = self._fetch(address, Validators())
         assert fetched is not None  # noqa: S101 - no validators were sent
-        return self._add_fetched(fetched, address, doc_id, sending)
+        return self._add_fetched(fetched, address, doc_id, request)
 
     def refresh(
         self, collection: str, doc_id: str, *, wait: Wait = Wait.WORDS, seconds: float | None = None
@@ -267,7 +267,7 @@ class DocumentIngest:
         fetched = self._fetch(document.url, known)
         if fetched is None:
             return IngestResult(document, Effect.UNCHANGED)
-        sending = IngestRequest(
+        request = IngestRequest(
             collection,
             title=document.title,
             sender_metadata=document.sender_metadata(),
@@ -275,23 +275,23 @@ class DocumentIngest:
             wait=wait,
             seconds=seconds,
         )
-        return self._add_fetched(fetched, document.url, DocId(document.doc_id), sending)
+        return self._add_fetched(fetched, document.url, DocId(document.doc_id), request)
 
-    def bring_up_to_date(self, collection: str, sending: IngestRequest) -> None:
+    def bring_up_to_date(self, collection: str, request: IngestRequest) -> None:
         """Index stored documents as far as the sender waits for it."""
         with self._collections.using(collection) as opened:
-            self._index(opened, sending)
+            self._index(opened, request)
 
-    def _id_of(self, sending: IngestRequest, kind: str, key: str) -> DocId:
-        if sending.client_id:
-            kind, key = "id", validation.normalise_name(sending.client_id, what="id")
-        return new_doc_id(sending.collection, kind, key)
+    def _id_of(self, request: IngestRequest, kind: str, key: str) -> DocId:
+        if request.client_id:
+            kind, key = "id", validation.normalise_name(request.client_id, what="id")
+        return new_doc_id(request.collection, kind, key)
 
     def _add_fetched(
-        self, fetched: FetchedContent, address: str, doc_id: DocId, sending: IngestRequest
+        self, fetched: FetchedContent, address: str, doc_id: DocId, request: IngestRequest
     ) -> IngestResult:
         filename = validation.normalise_name(
-            sending.filename or validation.printable_name(fetched.name), what="file name"
+            request.filename or validation.printable_name(fetched.name), what="file name"
         )
         media_type = validation.media_type_of(fetched.name, fetched.media_type)
         name = validation.name_with_suffix(stored_name(filename), media_type)
@@ -300,29 +300,29 @@ class DocumentIngest:
             DocumentSource.URL, [fetched.content], doc_id, filename, name, media_type, address, validators
         )
         metadata = (
-            sending.sender_metadata if address == fetched.url else {**sending.sender_metadata, "final_url": fetched.url}
+            request.sender_metadata if address == fetched.url else {**request.sender_metadata, "final_url": fetched.url}
         )
-        return self._add(content, sending._replace(sender_metadata=metadata))
+        return self._add(content, request._replace(sender_metadata=metadata))
 
-    def _add(self, content: IngestContent, sending: IngestRequest) -> IngestResult:
+    def _add(self, content: IngestContent, request: IngestRequest) -> IngestResult:
         with (
-            spans.span("ingest", source=content.source, wait=sending.wait) as span,
-            self._collections.using(sending.collection) as opened,
+            spans.span("ingest", source=content.source, wait=request.wait) as span,
+            self._collections.using(request.collection) as opened,
         ):
             policy = opened.app.policies.parse
-            require_valid_metadata(sending)
-            require_no_secrets(content.filename, {"title": sending.title, **sending.sender_metadata}, policy)
+            require_valid_metadata(request)
+            require_no_secrets(content.filename, {"title": request.title, **request.sender_metadata}, policy)
             with spans.span("keep"), self._received(opened, content) as received:
                 verdict = validate_content(
                     received.path,
                     policy,
                     is_fetched=content.source is DocumentSource.URL,
-                    allows_secrets=sending.allows_secrets or policy.include_secrets,
+                    allows_secrets=request.allows_secrets or policy.include_secrets,
                 )
-                sent = store_document(opened, content, sending, received, verdict)
+                sent = store_document(opened, content, request, received, verdict)
             span.note(effect=sent.effect, n_bytes=sent.document.n_bytes)
             if sent.effect is not Effect.SKIPPED:
-                self._index(opened, sending)
+                self._index(opened, request)
             return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)
 
     @contextlib.contextmanager
@@ -333,23 +333,23 @@ class DocumentIngest:
         ) as received:
             yield received
 
-    def _index(self, opened: OpenCollection, sending: IngestRequest) -> None:
+    def _index(self, opened: OpenCollection, request: IngestRequest) -> None:
         """Do the work that the sender waits for, and leave the rest to the background."""
-        deadline = deadline_after(sending.seconds)
+        deadline = deadline_after(request.seconds)
         try:
-            if sending.wait is not Wait.NONE:
+            if request.wait is not Wait.NONE:
                 opened.queue.index_words(deadline=deadline)
-            if sending.wait is Wait.COMPLETE:
+            if request.wait is Wait.COMPLETE:
                 opened.queue.complete(must_stop=lambda: deadline is not None and time.monotonic() >= deadline)
         except LockedError:
             pass  # another process is indexing; the document is stored, and its state reports the progress
         self._on_work(opened.name)
 
 
-def _is_deeper(value: object, most: int) -> bool:
-    """Whether lists and objects are nested deeper than `most` levels: parsers recurse once for each."""
+def _is_deeper(value: object, max_depth: int) -> bool:
+    """Whether lists and objects are nested deeper than `max_depth` levels: parsers recurse once for each."""
     level = [value]
-    for _ in range(most):
+    for _ in range(max_depth):
         level = [member for outer in level for member in _members(outer)]
     return bool(level)
 

@@ -65,7 +65,7 @@ class IndexingQueue:
         report = self._files().complete(
             give_up=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
         )
-        self._store_progress(self._documents.in_state(State.WORDS), trouble=report.unavailable)
+        self._store_progress(self._documents.in_state(State.WORDS), message=report.unavailable)
         return report.outcome is Outcome.COMPLETED
 
     def refreshed(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
@@ -169,14 +169,14 @@ class IndexingQueue:
                 if path != (current := self._path(document)) and not lies_in(path, members_directory(current))
             ]
 
-    def _store_progress(self, documents: Sequence[StoredDocument], *, trouble: str = "") -> None:
+    def _store_progress(self, documents: Sequence[StoredDocument], *, message: str = "") -> None:
         """Store the progress of documents, from the state of the index."""
         with self._docstore().snapshot() as snapshot:
             progress = [_progress(snapshot, document, self._path(document)) for document in documents]
         changed = [
-            update._replace(message=update.message or (trouble if update.state is State.WORDS else ""))
+            update._replace(message=update.message or (message if update.state is State.WORDS else ""))
             for update, before in zip(progress, documents, strict=True)
-            if (update.state, update.n_chunks) != (before.state, before.n_chunks) or trouble
+            if (update.state, update.n_chunks) != (before.state, before.n_chunks) or message
         ]
         if changed:
             self._documents.note(changed)

@@ -102,7 +102,9 @@ class _Staging(NamedTuple):
         return _beside(self.places[part], self.token)
 
 
-def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[str], None]) -> RestoreReport:
+def restore(
+    app: App, source: Path, options: RestoreOptions, *, report_progress: Callable[[str], None]
+) -> RestoreReport:
     """Replace a data directory by a backup; it must be empty unless it may be replaced.
 
     Raises:
@@ -126,7 +128,7 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
             with contextlib.ExitStack() as stack:
                 for lock_path in _lock_paths(app) if occupied else ():
                     stack.enter_context(write_lock(lock_path, wait=False))
-                left_out = _stage(staging, app, options, tell)
+                left_out = _stage(staging, app, options, report_progress)
                 _write_journal(data_dir, _moves(staging))
                 app.close()
                 _complete_moves(data_dir, places)
@@ -140,7 +142,7 @@ def restore(app: App, source: Path, options: RestoreOptions, *, tell: Callable[[
         finally:
             for part in places:
                 _remove(staging.staged(part))
-    return _finish_restore(App(app.loaded), staging.manifest, left_out, tell)
+    return _finish_restore(App(app.loaded), staging.manifest, left_out, report_progress)
 
 
 def _places(app: App) -> dict[str, Path]:
@@ -180,7 +182,9 @@ def _lock_paths(app: App) -> Iterator[Path]:
     collections.close()
 
 
-def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[[str], None]) -> tuple[str, ...]:
+def _stage(
+    staging: _Staging, app: App, options: RestoreOptions, report_progress: Callable[[str], None]
+) -> tuple[str, ...]:
     """Copy the backup beside its place, and return what is left out.
 
     Parts that need consent come first, since the rest may take hours.
@@ -188,7 +192,7 @@ def _stage(staging: _Staging, app: App, options: RestoreOptions, tell: Callable[
     Raises:
         ConsentNeededError: something needs consent, and none was given or refused.
     """
-    tell("copying the backup")
+    report_progress("copying the backup")
     copied_first = [name for name in staging.manifest.files if name in {CONFIGURATION, REGISTRY}]
     others = [name for name in staging.manifest.files if name not in {CONFIGURATION, REGISTRY}]
     registry = Registry(staging.staged(_TEAM) / "team.db")
@@ -319,7 +323,7 @@ def _is_own(move: _Move, places: set[str]) -> bool:
 
 
 def _finish_restore(
-    app: App, manifest: BackupManifest, left_out: tuple[str, ...], tell: Callable[[str], None]
+    app: App, manifest: BackupManifest, left_out: tuple[str, ...], report_progress: Callable[[str], None]
 ) -> RestoreReport:
     """Make every index consistent with its documents, whose paths may differ from those at the time of the backup."""
     collections = Collections(app)
@@ -332,7 +336,7 @@ def _finish_restore(
                 _start_vectors_over(opened.app)
             n_here = sum(opened.documents.counts().values())
             if n_here:
-                tell(f"looking at the documents of the collection '{name}'")
+                report_progress(f"looking at the documents of the collection '{name}'")
                 opened.queue.recover()
                 opened.queue.reconcile()
                 n_read_again += len(opened.documents.in_state(State.QUEUED))

@@ -33,12 +33,12 @@ with lazily:
 _AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com")
 _OWN_HOSTS = ("api.openai.com", *_AZURE_HOSTS)
 _AZURE_VERSION = "2024-10-21"
-_MOST_MODELS_NAMED = 8
-_WORTH_COUNTING = 2000
-_BYTES_A_VECTOR: Final = 400_000
+_MAX_LISTED_MODELS = 8
+_MIN_COUNTED_TOKENS = 2000
+_BYTES_PER_VECTOR: Final = 400_000
 """Of 16,384 dimensions, printed with 24 characters each; the largest models have 4,096."""
 
-_BYTES_BESIDE: Final = 4_000_000
+_BYTES_WITHOUT_VECTORS: Final = 4_000_000
 """Of an answer without vectors: a list of models has thousands."""
 
 
@@ -56,7 +56,7 @@ class OpenAIService:
             name, value = ("api-key", api_key) if self._urls.is_azure else ("authorization", f"Bearer {api_key}")
             self._headers[name] = value
         self._client = Client(
-            max_bytes=_BYTES_BESIDE, proxied=self._urls.embeddings, timeouts={"connect": CONNECT_SECONDS}
+            max_bytes=_BYTES_WITHOUT_VECTORS, proxied=self._urls.embeddings, timeouts={"connect": CONNECT_SECONDS}
         )
 
     @property
@@ -68,7 +68,7 @@ class OpenAIService:
         """Return the number of tokens of a long text for a model of OpenAI's; otherwise an estimate."""
         estimate = estimated_tokens(text)
         # Third-party servers must not cause a download, whatever their models are called.
-        if estimate < _WORTH_COUNTING or not (urlsplit(self._endpoint).hostname or "").endswith(_OWN_HOSTS):
+        if estimate < _MIN_COUNTED_TOKENS or not (urlsplit(self._endpoint).hostname or "").endswith(_OWN_HOSTS):
             return estimate
 
         return openai_tokens(text, model=self._model) or estimate
@@ -78,7 +78,7 @@ class OpenAIService:
         content: dict[str, Any] = {"input": list(texts), "model": self._model, "encoding_format": "float"}
         if self._dimensions is not None:
             content["dimensions"] = self._dimensions
-        max_bytes = _BYTES_BESIDE + _BYTES_A_VECTOR * len(texts)
+        max_bytes = _BYTES_WITHOUT_VECTORS + _BYTES_PER_VECTOR * len(texts)
         request = Request("POST", self._urls.embeddings, self._headers, json.dumps(content).encode())
         response = self._send(request, seconds=seconds, max_bytes=max_bytes)
         if not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
@@ -110,7 +110,7 @@ class OpenAIService:
             return []  # many servers have no such list
         return items_in(parse_object(response.content), "data") if response.status == HTTPStatus.OK else []
 
-    def _send(self, request: Request, *, seconds: float, max_bytes: int = _BYTES_BESIDE) -> Response:
+    def _send(self, request: Request, *, seconds: float, max_bytes: int = _BYTES_WITHOUT_VECTORS) -> Response:
         try:
             return self._client.send(request, until=time.monotonic() + seconds, max_bytes=max_bytes)
         except RequestError as error:
@@ -119,13 +119,13 @@ class OpenAIService:
         raise failure
 
     def _described(self, error: RequestError) -> RequestError | ProviderError:
-        if error.trouble is FailureKind.REFUSED:
+        if error.kind is FailureKind.REFUSED:
             return ProviderError(f"{self.place} {error.message}", hint=f"check the key: {KEY_HINT}")
-        if error.trouble is not FailureKind.UNREACHABLE:
-            return RequestError(error.trouble, f"{self.place} {error.message}")
+        if error.kind is not FailureKind.UNREACHABLE:
+            return RequestError(error.kind, f"{self.place} {error.message}")
         start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
         hint = f"{start}, or set embedding.endpoint to where it runs"
-        return RequestError(error.trouble, f"cannot connect to {self.place}: {error.__cause__}", hint=hint)
+        return RequestError(error.kind, f"cannot connect to {self.place}: {error.__cause__}", hint=hint)
 
     def _status_error(self, response: Response) -> RequestError | ProviderError:
         message = message_of(response.content.decode("utf-8", "replace"), key=self._api_key)
@@ -139,7 +139,7 @@ class OpenAIService:
         return status_error(self.place, response.status, message, response.headers)
 
     def _models_hint(self) -> str:
-        names = [name for model in self._models() if (name := text_in(model, "id"))][:_MOST_MODELS_NAMED]
+        names = [name for model in self._models() if (name := text_in(model, "id"))][:_MAX_LISTED_MODELS]
         return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
 
 

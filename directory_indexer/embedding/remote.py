@@ -39,34 +39,34 @@ CONNECT_SECONDS = 5.0
 KEY_HINT = "set embedding.api_key_file, or DIRINDEX_EMBEDDING__API_KEY in the environment"
 
 
-_LONGEST_MESSAGE = 300
+_MAX_MESSAGE_CHARS = 300
 
 
-_PATIENT = {FailureKind.THROTTLED: 7, FailureKind.UNREACHABLE: 5, FailureKind.BROKEN: 4}
+_RUN_ATTEMPTS = {FailureKind.THROTTLED: 7, FailureKind.UNREACHABLE: 5, FailureKind.BROKEN: 4}
 """Attempts for a request of a run, others fail at once: the waits of seven add up to a minute, a usual rate limit."""
 
-_BRISK = {FailureKind.THROTTLED: 7, FailureKind.UNREACHABLE: 5, FailureKind.BROKEN: 2}
+_PART_ATTEMPTS = {FailureKind.THROTTLED: 7, FailureKind.UNREACHABLE: 5, FailureKind.BROKEN: 2}
 """Attempts for parts of a failed request if the service works."""
 
-_AT_ONCE = {FailureKind.BROKEN: 2}
+_QUERY_ATTEMPTS = {FailureKind.BROKEN: 2}
 """Attempts when a person waits; a second one only for an idle connection that was closed."""
 
-_BEFORE_A_RUN = {FailureKind.THROTTLED: 7, FailureKind.BROKEN: 3}
+_PROBE_ATTEMPTS = {FailureKind.THROTTLED: 7, FailureKind.BROKEN: 3}
 """Attempts for the harmless text: an unreachable service is reported at once, a busy one is waited for."""
 
 _FATAL = frozenset({FailureKind.THROTTLED, FailureKind.UNREACHABLE})
 _FIRST_WAIT_SECONDS = 1.0
-_LONGEST_WAIT_SECONDS = 120.0
+_MAX_WAIT_SECONDS = 120.0
 _BASE_SECONDS = 20.0
 _SECONDS_PER_CHAR = 0.01
 """Some 25 tokens a second: the speed of a large model on a processor."""
 
-_MOST_TOKENS = 300_000
+_MAX_REQUEST_TOKENS = 300_000
 """OpenAI's limit for a request; other services have other limits, and then get half of it."""
 
 _PROBE = "Is anybody there?"
 _ABOUT_LENGTH = re.compile(r"context|token|too (?:long|large|big)|length|maximum|exceed|\b413\b", re.IGNORECASE)
-_SHORTEST_CUT = 64
+_MIN_TRUNCATED_CHARS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def message_of(body: str, *, key: str | None) -> str:
         if isinstance(content, dict):
             content = content.get(name, content)
     message = " ".join(str(content).split())
-    return (message.replace(key, "***") if key else message)[:_LONGEST_MESSAGE]
+    return (message.replace(key, "***") if key else message)[:_MAX_MESSAGE_CHARS]
 
 
 def is_on_this_machine(endpoint: str) -> bool:
@@ -193,7 +193,7 @@ class RemoteEmbedder:
     def check(self) -> None:
         """Embed a harmless text."""
         try:
-            self._ask([self._known_space.document_prefix + _PROBE], _BEFORE_A_RUN)
+            self._ask([self._known_space.document_prefix + _PROBE], _PROBE_ATTEMPTS)
         except RequestError as error:
             raise ProviderError(error.message, hint=error.hint) from error
 
@@ -219,7 +219,9 @@ class RemoteEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Embed a query."""
         try:
-            vector: NDArray[np.float32] = self._ask([_sendable(self._known_space.query_prefix, text)], _AT_ONCE)[0]
+            vector: NDArray[np.float32] = self._ask([_sendable(self._known_space.query_prefix, text)], _QUERY_ATTEMPTS)[
+                0
+            ]
         except RequestError as error:
             raise ProviderError(error.message, hint=error.hint) from error
         return vector
@@ -231,29 +233,29 @@ class RemoteEmbedder:
     def _outcomes(self, texts: Sequence[str]) -> Sequence[NDArray[np.float32] | str]:
         """Return a vector for each text, or the reason why it has none."""
         try:
-            return list(self._ask(texts, _PATIENT))
+            return list(self._ask(texts, _RUN_ATTEMPTS))
         except RequestError as error:
             self.check()
-            return self._divided(texts, error)
+            return self._embed_halves(texts, error)
 
-    def _divided(self, texts: Sequence[str], error: RequestError) -> Sequence[NDArray[np.float32] | str]:
+    def _embed_halves(self, texts: Sequence[str], error: RequestError) -> Sequence[NDArray[np.float32] | str]:
         if len(texts) == 1:
-            return [self._cut(texts[0], error)]
+            return [self._embed_truncated(texts[0], error)]
         outcomes: list[NDArray[np.float32] | str] = []
         middle = len(texts) // 2
         for half in (texts[:middle], texts[middle:]):
             try:
-                outcomes += list(self._ask(half, _BRISK))
+                outcomes += list(self._ask(half, _PART_ATTEMPTS))
             except RequestError as halved:
-                outcomes += self._divided(half, halved)
+                outcomes += self._embed_halves(half, halved)
         return outcomes
 
-    def _cut(self, text: str, error: RequestError) -> NDArray[np.float32] | str:
+    def _embed_truncated(self, text: str, error: RequestError) -> NDArray[np.float32] | str:
         """Embed as much of a text as fits into the model's context, if its length is the cause of the error."""
-        while _ABOUT_LENGTH.search(error.message) and len(text) > _SHORTEST_CUT:
+        while _ABOUT_LENGTH.search(error.message) and len(text) > _MIN_TRUNCATED_CHARS:
             text = text[: len(text) * 3 // 4]
             try:
-                vector: NDArray[np.float32] = self._ask([text], _BRISK)[0]
+                vector: NDArray[np.float32] = self._ask([text], _PART_ATTEMPTS)[0]
             except RequestError as still:
                 error = still
             else:
@@ -262,16 +264,16 @@ class RemoteEmbedder:
                 return vector
         return error.message
 
-    def _ask(self, texts: Sequence[str], max_tries: Mapping[FailureKind, int]) -> NDArray[np.float32]:
+    def _ask(self, texts: Sequence[str], max_attempts: Mapping[FailureKind, int]) -> NDArray[np.float32]:
         """Make one request with retries.
 
         Raises:
             RequestError: the service rejects this request.
             ProviderError: the service accepts no requests.
         """
-        n_tries = 0
+        n_attempts = 0
         while True:
-            n_tries += 1
+            n_attempts += 1
             try:
                 with spans.span("ask embedder", n_texts=len(texts)):
                     return self._accepted(self._service.embed(texts, seconds=_timeout_seconds(texts)), len(texts))
@@ -279,11 +281,11 @@ class RemoteEmbedder:
                 wait = (
                     error.retry_after
                     if error.retry_after is not None
-                    else backoff_seconds(n_tries, first=_FIRST_WAIT_SECONDS)
+                    else backoff_seconds(n_attempts, first=_FIRST_WAIT_SECONDS)
                 )
-                if n_tries >= max_tries.get(error.trouble, 1) or wait > _LONGEST_WAIT_SECONDS:
+                if n_attempts >= max_attempts.get(error.kind, 1) or wait > _MAX_WAIT_SECONDS:
                     raise _final(error) from error
-                with spans.span("wait for embedder", trouble=error.trouble, n_tries=n_tries):
+                with spans.span("wait for embedder", trouble=error.kind, n_tries=n_attempts):
                     self._sleep(wait)
 
     def _accepted(self, answer: Answer, n_texts: int) -> NDArray[np.float32]:
@@ -317,7 +319,7 @@ class RemoteEmbedder:
 
 def _final(error: RequestError) -> RequestError | ProviderError:
     """Return a ProviderError for an error that would affect every request, else the error itself."""
-    if error.trouble not in _FATAL:
+    if error.kind not in _FATAL:
         return error
     suffix = f"; it asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
     return ProviderError(error.message + suffix, hint=error.hint)
@@ -327,7 +329,7 @@ def _requests(texts: Sequence[str], most_texts: int, count_tokens: Callable[[str
     """Yield the bounds of requests of limited number and size of texts."""
     start, n_tokens = 0, 0
     for index, n_more in enumerate(map(count_tokens, texts)):
-        if index > start and (index - start == most_texts or n_tokens + n_more > _MOST_TOKENS):
+        if index > start and (index - start == most_texts or n_tokens + n_more > _MAX_REQUEST_TOKENS):
             yield start, index
             start, n_tokens = index, 0
         n_tokens += n_more

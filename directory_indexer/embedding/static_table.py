@@ -248,20 +248,20 @@ class TrainingData(NamedTuple):
     vectors: NDArray[np.float32]
 
 
-def train(texts: Sequence[str], lessons: TrainingData | None = None) -> StaticModel:
-    """Train on a sample of an index's texts: token weights, and rows from `lessons`."""
+def train(texts: Sequence[str], data: TrainingData | None = None) -> StaticModel:
+    """Train on a sample of an index's texts: token weights, and rows from `data`."""
     weights = rarity(texts)
-    own = _trained_rows(weights, lessons) if lessons is not None and lessons.texts else own_rows(b"")
+    own = _trained_rows(weights, data) if data is not None and data.texts else own_rows(b"")
     return StaticModel(weights, np.empty(0, np.float32), own).with_mean_of(texts)
 
 
-def _trained_rows(weights: NDArray[np.float32], lessons: TrainingData) -> OwnRows:
-    bags = bags_of(lessons.texts)
+def _trained_rows(weights: NDArray[np.float32], data: TrainingData) -> OwnRows:
+    bags = bags_of(data.texts)
     blocks = np.array_split(np.unique(bags.tokens), -(-np.unique(bags.tokens).size // _AT_A_TIME) or 1)
     lengths = _lengths(bags, blocks, weights)
-    targets = lessons.vectors - lessons.vectors.mean(axis=0)
+    targets = data.vectors - data.vectors.mean(axis=0)
     sums = np.zeros_like(targets)
-    kernel = _STIFFNESS * np.eye(len(lessons.texts), dtype=np.float32)
+    kernel = _STIFFNESS * np.eye(len(data.texts), dtype=np.float32)
     for tokens, weighed in _weighed(bags, blocks, weights, lengths):
         kernel += weighed @ weighed.T
         sums += weighed @ shipped_rows(tokens)

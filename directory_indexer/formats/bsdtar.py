@@ -23,7 +23,7 @@ from directory_indexer.formats.signatures import describe
 PROGRAM: Final = "bsdtar"
 RAR_HEADER: Final = b"Rar!\x1a\7"
 CABINET_HEADER: Final = b"MSCF\0\0\0\0"
-_SECONDS: Final = 60
+_TIMEOUT_SECONDS: Final = 60
 
 
 def is_rar(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -70,7 +70,7 @@ def _convert(program: str, content: bytes, output: BinaryIO, directory: Path, n_
     with tempfile.TemporaryFile(dir=directory) as source:
         source.write(content)
         source.seek(0)
-        limits = ProgramLimits(_SECONDS, n_bytes)
+        limits = ProgramLimits(_TIMEOUT_SECONDS, n_bytes)
         try:
             LimitedProgram(
                 [program, "--format=pax", "-cf", "-", "@-"],

@@ -40,9 +40,9 @@ def open_database(content: bytes) -> Iterator[sqlite3.Connection]:
     try:
         with contextlib.closing(sqlite3.connect(":memory:")) as connection:
             connection.deserialize(rollback)
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(len(content), _LEAST_LENGTH))
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(len(content), _MIN_LENGTH_LIMIT))
             connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-            connection.set_progress_handler(steps.count, _STEPS_AT_ONCE)
+            connection.set_progress_handler(steps.count, _STEP_INTERVAL)
             connection.executescript(
                 "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA query_only = ON;"
             )
@@ -63,19 +63,19 @@ def extract_database(content: bytes, kind: str, budget: Budget) -> Document:  # 
     draft = Draft()
     with open_database(content) as connection:
         connection.text_factory = _decode
-        schema = [_Item(*row) for row in connection.execute(_SCHEMA)]
-        virtual = tuple(f"{item.name}_" for item in schema if item.is_virtual)
-        for item in schema:
-            if item.name.startswith(virtual) and not item.name.endswith("_content"):
+        schema = [_SchemaEntry(*row) for row in connection.execute(_SCHEMA)]
+        virtual = tuple(f"{entry.name}_" for entry in schema if entry.is_virtual)
+        for entry in schema:
+            if entry.name.startswith(virtual) and not entry.name.endswith("_content"):
                 continue  # the shadow table of a virtual one, such as an index of words
-            draft.heading(1, item.name)
-            draft.paragraph(item.definition)
-            if item.is_table:
-                draft.rows(_lines(connection, item.name))
+            draft.heading(1, entry.name)
+            draft.paragraph(entry.definition)
+            if entry.is_table:
+                draft.rows(_lines(connection, entry.name))
     return draft.document(kind)
 
 
-class _Item(NamedTuple):
+class _SchemaEntry(NamedTuple):
     kind: str
     name: str
     definition: str
@@ -101,14 +101,14 @@ class _Steps:
         return self._n_left < 0
 
     def count(self) -> bool:
-        self._n_left -= _STEPS_AT_ONCE
+        self._n_left -= _STEP_INTERVAL
         return self.is_spent
 
 
 def _lines(connection: sqlite3.Connection, table: str) -> Iterator[str]:
     """Yield the names of the columns, and the rows that hold text or numbers."""
-    stored = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
-    columns = [name for (name,) in connection.execute(stored, (table,))]
+    query = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
+    columns = [name for (name,) in connection.execute(query, (table,))]
     if not columns:
         return
     yield row_line(columns)
@@ -131,8 +131,8 @@ _SCHEMA: Final = """
     WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid
 """
 _VERSIONS_AT: Final = 18
-_LEAST_LENGTH: Final = 1_000_000
-_STEPS_AT_ONCE: Final = 10_000
+_MIN_LENGTH_LIMIT: Final = 1_000_000
+_STEP_INTERVAL: Final = 10_000
 _FREE_STEPS: Final = 1_000_000
 _STEPS_PER_BYTE: Final = 4
 """A stored value takes a byte at least, and a step; only columns that were added later take steps alone."""

@@ -54,15 +54,15 @@ def open_mp4(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 
 @dataclass
 class _Track:
-    """A track of a video; `removed` are bytes that were taken off the beginning of each of its blocks."""
+    """A track of a video; `stripped_header` are bytes that were taken off the beginning of each of its blocks."""
 
     number: int = 0
     is_subtitle: bool = False
     codec: str = ""
     language: str = ""
     name: str = ""
-    is_packed: bool = False
-    removed: bytes = b""
+    is_compressed: bool = False
+    stripped_header: bytes = b""
     cues: list[Cue] = field(default_factory=list)
 
 
@@ -133,21 +133,21 @@ class _Matroska:
         return list(self._subtitles.values())
 
     def add(self, element: _Element) -> None:
-        """Take the next element."""
+        """Process the next element."""
         match element.name:
-            case 0xA3 | 0xA1:
+            case 0xA3 | 0xA1:  # a block
                 self._add_block(element)
-            case 0x1F43B675:
+            case 0x1F43B675:  # a cluster: all tracks are known
                 self._subtitles = self._subtitles or {
                     track.number: track for track in self._tracks if track.is_subtitle and track.codec in _TEXT_CODECS
                 }
-            case 0xAE:
+            case 0xAE:  # a track
                 self._tracks.append(_Track())
-            case 0x5034 if self._tracks:
-                self._tracks[-1].is_packed = True
+            case 0x5034 if self._tracks:  # it is compressed
+                self._tracks[-1].is_compressed = True
             case 0x5035 if self._tracks:  # it is encrypted
                 self._tracks[-1].is_subtitle = False
-            case name if name in _READ and element.n_bytes <= _MAX_TEXT:
+            case name if name in _VALUES and element.n_bytes <= _MAX_TEXT:
                 self._add_value(name, self._read(element, element.n_bytes))
 
     def _read(self, element: _Element, n_bytes: int) -> bytes:
@@ -156,20 +156,20 @@ class _Matroska:
 
     def _add_value(self, name: int, content: bytes) -> None:
         match name:
-            case 0x2AD7B1:
+            case 0x2AD7B1:  # the unit of times, in nanoseconds
                 self._scale = int.from_bytes(content, "big")
-            case 0xE7:
+            case 0xE7:  # the time of a cluster
                 self._cluster = int.from_bytes(content, "big")
             case 0x7BA9 | 0x85:  # the title, the name of a chapter
                 self.facts.append(_decode(content))
-            case 0x45A3:
+            case 0x45A3:  # the name of a tag
                 self._tag = _decode(content).upper()
-            case 0x4487 if self._tag in _DESCRIPTIVE_TAGS:
+            case 0x4487 if self._tag in _DESCRIPTIVE_TAGS:  # its value
                 self.facts.append(_decode(content))
             case _ if self._tracks:
-                self._of_track(self._tracks[-1], name, content)
+                self._set_track_field(self._tracks[-1], name, content)
 
-    def _of_track(self, track: _Track, name: int, content: bytes) -> None:
+    def _set_track_field(self, track: _Track, name: int, content: bytes) -> None:
         if name in _TRACK_FIELDS:
             attribute, parse = _TRACK_FIELDS[name]
             setattr(track, attribute, parse(content))
@@ -184,7 +184,7 @@ class _Matroska:
             return
         (time,) = struct.unpack_from(">h", head, n_number)
         written = self._read(element, element.n_bytes)[n_number + 3 :]
-        text = _decode(_unpack(written) if track.is_packed else track.removed + written)
+        text = _decode(_decompress(written) if track.is_compressed else track.stripped_header + written)
         self._budget.take(len(text))
         if "SS" in track.codec:  # SubStation Alpha: the text follows eight other fields
             text = text.split(",", _FIELDS_BEFORE_TEXT)[-1]
@@ -196,7 +196,7 @@ def _add_cue(track: _Track, seconds: int, text: str) -> None:
         track.cues.append((min(seconds, _MAX_SECONDS), words))
 
 
-def _unpack(packed: bytes) -> bytes:
+def _decompress(packed: bytes) -> bytes:
     try:
         return zlib.decompressobj().decompress(packed, _MAX_TEXT)
     except zlib.error:
@@ -241,8 +241,8 @@ def _find(file: BinaryIO, box: _Box, *path: bytes) -> _Box | None:
     return box
 
 
-def _read(file: BinaryIO, box: _Box | None, most: int) -> bytes:
-    if box is None or box.end - box.start > most:
+def _read(file: BinaryIO, box: _Box | None, max_bytes: int) -> bytes:
+    if box is None or box.end - box.start > max_bytes:
         return b""
     file.seek(box.start)
     return file.read(box.end - box.start)
@@ -291,9 +291,9 @@ def _times(durations: tuple[int, ...]) -> Iterator[int]:
 def _samples(file: BinaryIO, tables: dict[bytes, tuple[int, ...]], budget: Budget) -> Iterator[bytes]:
     """Yield the contents of samples, which lie one after the other in chunks; together no more than the file."""
     chunks, runs = tables[b"co64"] or tables[b"stco"][1:], tables[b"stsc"][1:]
-    same, n_samples, *sizes = tables[b"stsz"] if len(tables[b"stsz"]) > 1 else (0, 0)
+    fixed_size, n_samples, *sizes = tables[b"stsz"] if len(tables[b"stsz"]) > 1 else (0, 0)
     n_left = file.seek(0, io.SEEK_END)
-    lengths = iter(sizes) if not same else (same for _ in range(min(n_samples, _MAX_SAMPLES)))
+    lengths = iter(sizes) if not fixed_size else (fixed_size for _ in range(min(n_samples, _MAX_SAMPLES)))
     first_chunks = dict(zip(runs[::3], runs[1::3], strict=False))
     n_in_chunk = 0
     for number, start in enumerate(chunks, 1):
@@ -361,7 +361,7 @@ _MASTERS: Final = frozenset(
 )
 """Segment, Cluster, BlockGroup, Info, Tracks, TrackEntry, the encodings of a track, chapters, tags (RFC 9559)."""
 
-_READ: Final = frozenset(
+_VALUES: Final = frozenset(
     (0x2AD7B1, 0xE7, 0x7BA9, 0x85, 0x45A3, 0x4487, 0xD7, 0x83, 0x86, 0x22B59C, 0x22B59D, 0x536E, 0x4254, 0x4255)
 )
 _TRACK_FIELDS: Final[dict[int, tuple[str, Callable[[bytes], object]]]] = {
@@ -371,8 +371,8 @@ _TRACK_FIELDS: Final[dict[int, tuple[str, Callable[[bytes], object]]]] = {
     0x22B59C: ("language", _decode),
     0x22B59D: ("language", _decode),
     0x536E: ("name", lambda content: single_line_value(_decode(content))),
-    0x4254: ("is_packed", lambda content: not content.strip(b"\0")),  # the algorithm: zlib, if it is not declared
-    0x4255: ("removed", lambda content: content),
+    0x4254: ("is_compressed", lambda content: not content.strip(b"\0")),  # the algorithm: zlib, if it is not declared
+    0x4255: ("stripped_header", lambda content: content),
 }
 _TEXT_CODECS: Final = frozenset("S_TEXT/UTF8 S_TEXT/ASS S_TEXT/SSA S_ASS S_SSA S_TEXT/WEBVTT S_TEXT/ASCII".split())
 _DESCRIPTIVE_TAGS: Final = frozenset(

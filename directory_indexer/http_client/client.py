@@ -39,7 +39,7 @@ class Response(NamedTuple):
     content: bytes
 
 
-def _host_itself(host: str, port: int) -> Sequence[str]:  # noqa: ARG001 - a `Lookup`
+def _unresolved(host: str, port: int) -> Sequence[str]:  # noqa: ARG001 - a `Lookup`
     return [host]
 
 
@@ -63,7 +63,7 @@ class Client:
         *,
         max_bytes: int,
         proxied: httpx.URL | None = None,
-        addresses: Lookup = _host_itself,
+        addresses: Lookup = _unresolved,
         check: Callable[[], object] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         timeouts: Mapping[str, float | None] | None = None,
@@ -109,10 +109,10 @@ class Client:
                 received = _decoded(response.headers)
                 if not wants_body(response.status, received):
                     return Response(response.status, received, b"")
-                body = _gathered(unpack(response.iter_stream(), received), max_bytes or self._max_bytes)
+                body = _read_bounded(unpack(response.iter_stream(), received), max_bytes or self._max_bytes)
                 return Response(response.status, received, body)
         except (httpcore.ConnectError, httpcore.ConnectTimeout, httpcore.ProxyError) as error:
-            message = f"cannot be connected to: {error}"[:_LONGEST_MESSAGE]
+            message = f"cannot be connected to: {error}"[:_MAX_MESSAGE_CHARS]
             raise RequestError(FailureKind.UNREACHABLE, message) from error
         except httpcore.TimeoutException as error:
             raise RequestError(FailureKind.SLOW, f"did not answer within {seconds:.0f} s") from error
@@ -120,7 +120,7 @@ class Client:
             message = "cannot be asked: a header has characters that HTTP does not allow"
             raise RequestError(FailureKind.REFUSED, message) from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise RequestError(FailureKind.BROKEN, f"broke off: {error}"[:_LONGEST_MESSAGE]) from error
+            raise RequestError(FailureKind.BROKEN, f"broke off: {error}"[:_MAX_MESSAGE_CHARS]) from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -135,13 +135,13 @@ def _decoded(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return decoded
 
 
-def _gathered(pieces: Iterable[bytes], max_bytes: int) -> bytes:
-    gathered = bytearray()
+def _read_bounded(pieces: Iterable[bytes], max_bytes: int) -> bytes:
+    content = bytearray()
     for piece in pieces:
-        gathered += piece
-        if len(gathered) > max_bytes:
+        content += piece
+        if len(content) > max_bytes:
             raise RequestError(FailureKind.INVALID, f"answered more than {max_bytes // 1_000_000} MB")
-    return bytes(gathered)
+    return bytes(content)
 
 
 def _connections(proxied: httpx.URL | None, network: httpcore.NetworkBackend) -> httpcore.ConnectionPool:
@@ -149,17 +149,17 @@ def _connections(proxied: httpx.URL | None, network: httpcore.NetworkBackend) ->
     settings: dict[str, Any] = {
         "ssl_context": httpx.create_ssl_context(),
         "max_connections": _MAX_CONNECTIONS,
-        "keepalive_expiry": _KEPT_SECONDS,
+        "keepalive_expiry": _KEEPALIVE_SECONDS,
         "network_backend": network,
     }
     proxies = urllib.request.getproxies() if proxied else {}
     proxy = proxied and (proxies.get(proxied.scheme) or proxies.get("all"))
     if not proxied or not proxy or urllib.request.proxy_bypass(proxied.host):
         return httpcore.ConnectionPool(**settings)
-    way = httpx.URL(proxy if "://" in proxy else f"http://{proxy}")
-    account = (way.username.encode(), way.password.encode()) if way.username else None
+    proxy_url = httpx.URL(proxy if "://" in proxy else f"http://{proxy}")
+    account = (proxy_url.username.encode(), proxy_url.password.encode()) if proxy_url.username else None
     return httpcore.HTTPProxy(
-        httpcore.URL(scheme=way.raw_scheme, host=way.raw_host, port=way.port, target=b"/"),
+        httpcore.URL(scheme=proxy_url.raw_scheme, host=proxy_url.raw_host, port=proxy_url.port, target=b"/"),
         proxy_auth=account,
         **settings,
     )
@@ -262,6 +262,6 @@ _CONNECT_SECONDS: Final = 10.0
 _STEP_SECONDS: Final = 0.2
 _FOREVER: Final = float("inf")
 _STEP_BYTES: Final = 1 << 16
-_KEPT_SECONDS: Final = 30.0
+_KEEPALIVE_SECONDS: Final = 30.0
 _MAX_CONNECTIONS: Final = 256
-_LONGEST_MESSAGE: Final = 200
+_MAX_MESSAGE_CHARS: Final = 200

@@ -37,16 +37,16 @@ class RequestError(Exception):
     """One failed request; a message of the client continues the name of the service."""
 
     def __init__(
-        self, trouble: FailureKind, message: str, *, hint: str | None = None, retry_after: float | None = None
+        self, kind: FailureKind, message: str, *, hint: str | None = None, retry_after: float | None = None
     ) -> None:
         super().__init__(message)
-        self.trouble = trouble
+        self.kind = kind
         self.message = message
         self.hint = hint
         self.retry_after = retry_after
 
 
-MOST_TRIES: Final = {
+MAX_ATTEMPTS: Final = {
     FailureKind.UNREACHABLE: 4,
     FailureKind.THROTTLED: 8,
     FailureKind.BROKEN: 4,
@@ -83,73 +83,73 @@ class RetryTiming(NamedTuple):
 class RetryPolicy:
     """Makes requests to one service with retries; threads share it, including the time to wait."""
 
-    def __init__(self, waiting: RetryTiming) -> None:
-        self._waiting = waiting
+    def __init__(self, timing: RetryTiming) -> None:
+        self._timing = timing
         self._not_before = -math.inf
 
     def deadline(self) -> float:
         """Return the deadline of a page that is started now."""
-        return self._waiting.clock() + MAX_SECONDS
+        return self._timing.clock() + MAX_SECONDS
 
-    def retry(self, ask: Callable[[], Answer], *, until: float) -> Answer:
+    def retry(self, send: Callable[[], Answer], *, until: float) -> Answer:
         """Make a request with retries.
 
         Raises:
             RequestError: it fails permanently, or no retry is possible before `until`.
             ProviderError: the run is to stop.
         """
-        n_tries = 0
+        n_attempts = 0
         while True:
             # Another thread may have extended the wait meanwhile.
-            while (remaining := self._not_before - self._waiting.clock()) > 0:
+            while (remaining := self._not_before - self._timing.clock()) > 0:
                 self.pause(remaining, until=until)
-            n_tries += 1
+            n_attempts += 1
             try:
                 with spans.span("ask reader"):
-                    return ask()
+                    return send()
             except RequestError as error:
-                wait = self._wait_after(error, n_tries)
-                if n_tries >= MOST_TRIES[error.trouble] or wait > LONGEST_WAIT_SECONDS:
+                wait = self._wait_after(error, n_attempts)
+                if n_attempts >= MAX_ATTEMPTS[error.kind] or wait > LONGEST_WAIT_SECONDS:
                     raise
-                if error.trouble is FailureKind.THROTTLED:
-                    self._not_before = max(self._not_before, self._waiting.clock() + wait)
+                if error.kind is FailureKind.THROTTLED:
+                    self._not_before = max(self._not_before, self._timing.clock() + wait)
                     wait = 0.0
             self.pause(wait, until=until)
 
     def pause(self, seconds: float, *, until: float) -> None:
-        """Wait.
+        """Wait for some seconds.
 
         Raises:
             RequestError: the wait would end after `until`.
             ProviderError: the run is to stop.
         """
-        end = self._waiting.clock() + seconds
+        end = self._timing.clock() + seconds
         if end > until:
             raise RequestError(FailureKind.SLOW, f"did not read a page within {MAX_SECONDS:.0f} s")
         with spans.span("wait for reader") if seconds else spans.NOTHING:
-            while (remaining := end - self._waiting.clock()) > 0:
-                self._waiting.check()
-                self._waiting.sleep(min(remaining, _STEP_SECONDS))
-        self._waiting.check()
+            while (remaining := end - self._timing.clock()) > 0:
+                self._timing.check()
+                self._timing.sleep(min(remaining, _STEP_SECONDS))
+        self._timing.check()
 
-    def seconds_asked_for(self, headers: Mapping[str, str], error: object) -> float | None:
+    def requested_wait(self, headers: Mapping[str, str], error: object) -> float | None:
         """Return the wait that a service requests: in a header, as seconds or a date, or in its error details."""
-        seconds = retry_after_seconds(headers, today=self._waiting.today)
+        seconds = retry_after_seconds(headers, today=self._timing.today)
         if seconds is not None:
             return seconds
         delays = (_DELAY.fullmatch(text_in(detail, "retryDelay")) for detail in items_in(error, "details"))
         return next((float(delay[1]) for delay in delays if delay), None)
 
-    def _wait_after(self, error: RequestError, n_tries: int) -> float:
+    def _wait_after(self, error: RequestError, n_attempts: int) -> float:
         if error.retry_after is not None:
             return error.retry_after
-        chance = self._waiting.chance
-        return backoff_seconds(n_tries, first=_FIRST_WAIT_SECONDS, longest=LONGEST_WAIT_SECONDS, chance=chance)
+        chance = self._timing.chance
+        return backoff_seconds(n_attempts, first=_FIRST_WAIT_SECONDS, longest=LONGEST_WAIT_SECONDS, chance=chance)
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, today: Callable[[], float] = time.time) -> float | None:
     """Parse `Retry-After`, in seconds or as a date."""
-    value = headers.get("retry-after", "").strip()[:_LONGEST_VALUE]
+    value = headers.get("retry-after", "").strip()[:_MAX_VALUE_CHARS]
     if _SECONDS.fullmatch(value):
         return float(value)
     with contextlib.suppress(ValueError, TypeError, OverflowError):
@@ -158,14 +158,14 @@ def retry_after_seconds(headers: Mapping[str, str], *, today: Callable[[], float
 
 
 def backoff_seconds(
-    n_tries: int, *, first: float, longest: float = math.inf, chance: Callable[[], float] = random.random
+    n_attempts: int, *, first: float, longest: float = math.inf, chance: Callable[[], float] = random.random
 ) -> float:
     """Return the exponential backoff, with jitter of up to a half, so that clients do not retry in lockstep."""
-    return min(first * 2.0 ** (n_tries - 1), longest) * (1 - chance() / 2)
+    return min(first * 2.0 ** (n_attempts - 1), longest) * (1 - chance() / 2)
 
 
 _FIRST_WAIT_SECONDS: Final = 2.0
 _STEP_SECONDS: Final = 0.2
-_LONGEST_VALUE: Final = 64
+_MAX_VALUE_CHARS: Final = 64
 _SECONDS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 _DELAY: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")

@@ -23,9 +23,9 @@ from directory_indexer.core.lock import try_lock
 from directory_indexer.core.paths import exact_text
 from directory_indexer.storage.documents.queries import IndexScope
 
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 5.0
-_AGAIN_SECONDS, _LONGEST_AGAIN_SECONDS = 60.0, 3600.0
+_RETRY_SECONDS, _MAX_RETRY_SECONDS = 60.0, 3600.0
 _log = logging.getLogger("dirindex.embedding")
 
 
@@ -58,7 +58,7 @@ class EmbeddingProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self._again_seconds = _AGAIN_SECONDS
+        self._retry_seconds = _RETRY_SECONDS
         self._n_given_up = 0
 
     def start(self) -> None:
@@ -75,8 +75,8 @@ class EmbeddingProcess:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                is_made = self._lock_path.parent.is_dir()  # there is no index before the first run
-                if is_made and (lock := try_lock(self._lock_path, exclusive=True)) is not None:
+                exists = self._lock_path.parent.is_dir()  # there is no index before the first run
+                if exists and (lock := try_lock(self._lock_path, exclusive=True)) is not None:
                     with lock:
                         self._go_on()
             except (DirIndexError, OSError) as error:
@@ -84,7 +84,7 @@ class EmbeddingProcess:
             self._stopped.wait(_TAKE_OVER_SECONDS)
 
     def _go_on(self) -> None:
-        while not self._stopped.wait(_LOOK_SECONDS):
+        while not self._stopped.wait(_POLL_SECONDS):
             waiting = self._waiting()
             # After it was told to stop, it only starts again for new chunks.
             self._n_given_up = min(self._n_given_up, waiting.n_chunks)
@@ -98,19 +98,19 @@ class EmbeddingProcess:
         with self._lock:
             if self._stopped.is_set():
                 return
-            self._process = process = self._started()
+            self._process = process = self._start_process()
         code = process.wait()
         n_remaining = self._waiting().n_chunks
         if code == ExitCode.INTERRUPTED:
             self._n_given_up = n_remaining
         elif n_remaining:
-            _log.info("embedding in the background ended with %d; it goes on in %d s", code, self._again_seconds)
-            self._stopped.wait(self._again_seconds)
-            self._again_seconds = min(2 * self._again_seconds, _LONGEST_AGAIN_SECONDS)
+            _log.info("embedding in the background ended with %d; it goes on in %d s", code, self._retry_seconds)
+            self._stopped.wait(self._retry_seconds)
+            self._retry_seconds = min(2 * self._retry_seconds, _MAX_RETRY_SECONDS)
         else:
-            self._again_seconds = _AGAIN_SECONDS
+            self._retry_seconds = _RETRY_SECONDS
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start_process(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(  # noqa: S603 - this program
             self._command,
             stdin=subprocess.DEVNULL,

@@ -84,7 +84,7 @@ class Indexer:
         self._checks = checks
         self._vectorizer = parts.vectorizer()
         self._policy = policy = parts.policy()
-        self._adoption = RebuildPolicy(parts)
+        self._rebuild_policy = RebuildPolicy(parts)
         embeds = policy.embedding is EmbeddingMode.COMPLETE
         self.directory_plans = Plans(parts.docstore, policy.walk, recipe=policy.fingerprint.recipe, embeds=embeds)
 
@@ -117,7 +117,7 @@ class Indexer:
             roots = [] if options.waiting_only else tracked_roots(requested, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
-            self._adoption.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
+            self._rebuild_policy.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
             # If all named directories are untracked by now, this is still not a run over the whole index.
             request = RunRequest(Verb.INDEX, roots or requested, options.origin, options.to_json())
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
@@ -246,8 +246,8 @@ class Indexer:
         ):
             return ""
         checks = self._checks if options.most_pages != 0 else (self._checks.for_vectors,)
-        troubles = [trouble for check in checks if (trouble := _describe_failure(check))]
-        return f"{'; '.join(troubles)}; indexing words meanwhile" if troubles else ""
+        problems = [problem for check in checks if (problem := _describe_failure(check))]
+        return f"{'; '.join(problems)}; indexing words meanwhile" if problems else ""
 
     def _end_done_pauses(self, run: Run) -> None:
         """End the pauses of runs that have no work left."""

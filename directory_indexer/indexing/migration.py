@@ -32,16 +32,16 @@ from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.vector_stores import VectorStores
 from directory_indexer.storage.vectors import VectorHit, VectorScope, VectorStore
 
-_MARK = "migration"
+_META_KEY = "migration"
 _BATCH_CHUNKS = 4096
 """The number of chunks copied at a time, and so at most copied twice after a kill."""
 
 _N_QUERIES = 20
 _N_HITS = 10
-_AS_NEAR = 0.005
-"""The tolerance of scores, since the embedded engine rounds vectors."""
+_SCORE_TOLERANCE = 0.005
+"""The embedded engine rounds vectors."""
 
-_ENOUGH = 0.95
+_MIN_SAME_SHARE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Migration:
                 if not run.must_stop:
                     with self._docstore.transaction() as transaction:
                         transaction.meta.name_generation(self._target.place, plan.generation)
-                        transaction.meta.forget(_MARK)
+                        transaction.meta.forget(_META_KEY)
         return MigrationReport(
             outcome=run.outcome,
             seconds=time.monotonic() - started,
@@ -107,7 +107,7 @@ class Migration:
 
     def _make_plan(self, snapshot: Snapshot) -> _Plan:
         fresh = _Plan(snapshot.vector_sets.generation(self._source.place), self._where)
-        mark = snapshot.meta.get(_MARK)
+        mark = snapshot.meta.get(_META_KEY)
         begun = parse_stored("meta.migration", _parse_plan, mark) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
 
@@ -144,24 +144,24 @@ class Migration:
         plan = replace(plan, generation=generation)
         with self._docstore.transaction() as transaction:
             transaction.meta.unname_generation(self._target.place)
-            transaction.meta.set(_MARK, plan.to_json())
+            transaction.meta.set(_META_KEY, plan.to_json())
         self._target.discard_others(generation)
         return plan
 
     def _verify(self, plan: _Plan, expected: set[ChunkId]) -> tuple[int, int]:
         """Compare counts and sample results of both stores; return how many hits are as near, and of how many."""
-        n_there = self._target.at(plan.generation).count()
-        if n_there != len(expected):
+        n_present = self._target.at(plan.generation).count()
+        if n_present != len(expected):
             raise VectorStoreError(
-                f"{self._where} has {n_there} vectors in place of {len(expected)}",
+                f"{self._where} has {n_present} vectors in place of {len(expected)}",
                 hint="run the same command again; searches still use the previous store",
             )
         n_same = n_compared = 0
         for before, after in self._sample_results(plan, expected):
             scores = itertools.zip_longest((hit.score for hit in before), (hit.score for hit in after), fillvalue=0.0)
-            n_same += sum(was - is_ <= _AS_NEAR for was, is_ in scores)
+            n_same += sum(was - is_ <= _SCORE_TOLERANCE for was, is_ in scores)
             n_compared += len(before)
-        if n_same < _ENOUGH * n_compared:
+        if n_same < _MIN_SAME_SHARE * n_compared:
             raise VectorStoreError(
                 f"{self._where} answers otherwise: of {n_compared} hits only {n_same} are as near as before",
                 hint="searches still use the previous store; dirindex doctor shows how the server is",

@@ -1,6 +1,6 @@
 """The plan of an index run for one tracked directory: the walk compared with the known files.
 
-Pure, and the guard of a promise: a file counts as removed only if its directory was read and did not contain it. A link
+Pure. The invariant it guards: a file counts as removed only if its directory was read and did not contain it. A link
 that is broken now is no evidence, nor is a file that is ignored while rules could not be read, nor a place where a file
 system was mounted and now none, or another one, is.
 """

@@ -37,14 +37,14 @@ class Freshness(NamedTuple):
     """
 
     n_missing: int = 0
-    troubles: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
     cut_off_after: float | None = None
     is_watched: bool = False
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Return notes for the reader of the answer."""
-        notes = [Note(trouble, NoteKind.CHANGES) for trouble in self.troubles]
+        notes = [Note(problem, NoteKind.CHANGES) for problem in self.problems]
         if self.cut_off_after is not None and self.is_watched:
             notes.append(Note(_NOT_YET, NoteKind.ARRIVING))
         elif self.cut_off_after is not None:
@@ -65,31 +65,31 @@ class Refresher:
         self._docstore = parts.docstore
         self._walk = walk
         self._origin = origin
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
-        self._rests_until = 0.0
+        self._skip_until = 0.0
 
-    def look(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+    def refresh(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Index changes in or around some places, or everywhere, as far as time permits."""
         return self._refresh(scope, seconds, seconds)
 
-    def glance(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+    def refresh_watched(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same in watched directories, where changes are indexed within seconds anyway.
 
-        If there is too much to check in a moment, watching must suffice, and the next glance comes later.
+        If there is too much to check in a moment, watching must suffice, and the next check comes later.
         Until then, every answer notes that changes may be missing.
         """
-        moment = min(seconds, _GLANCE_SECONDS)
-        if time.monotonic() < self._rests_until:
+        moment = min(seconds, _WATCHED_CHECK_SECONDS)
+        if time.monotonic() < self._skip_until:
             return Freshness(cut_off_after=moment, is_watched=True)
         freshness = self._refresh(scope, seconds, moment)
         if freshness.cut_off_after is not None:
-            self._rests_until = time.monotonic() + _REST_SECONDS
+            self._skip_until = time.monotonic() + _SKIP_SECONDS
         return freshness._replace(is_watched=True)
 
     def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
         requested_at = time.monotonic()
-        with self._turn:
+        with self._lock:
             # Of concurrent callers, those that waited reuse the result found meanwhile.
             checked_at, places, freshness = self._last
             if checked_at < requested_at or places != tuple(scope):
@@ -104,7 +104,7 @@ class Refresher:
         if built is None:
             return Freshness()
         plans: list[Plan] = []
-        troubles: list[str] = []
+        problems: list[str] = []
         cut_off_after = None
         planner = Plans(self._docstore, self._walk, recipe=built.recipe)
         for root in roots:
@@ -115,13 +115,13 @@ class Refresher:
                 cut_off_after = walk_seconds
                 break
             except RootUnavailableError as error:
-                troubles.append(f"{display(root)} could not be looked through: {error.message}")
+                problems.append(f"{display(root)} could not be looked through: {error.message}")
         changed = [plan for plan in plans if _n_changes(plan)]
         n_missing = sum(map(_n_changes, changed))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
             n_missing = self._index_changes(changed, began + seconds)
-        return Freshness(n_missing, tuple(troubles), cut_off_after)
+        return Freshness(n_missing, tuple(problems), cut_off_after)
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
         with self._docstore.snapshot() as snapshot:
@@ -137,7 +137,7 @@ class Refresher:
     def _index_changes(self, plans: Sequence[Plan], deadline: float) -> int:
         """Index changes; return how many files remain."""
         n_changes = sum(map(_n_changes, plans))
-        if sum(plan.n_bytes for plan in plans) > _MOST_BYTES or time.monotonic() > deadline:
+        if sum(plan.n_bytes for plan in plans) > _MAX_BYTES or time.monotonic() > deadline:
             return n_changes
         with contextlib.suppress(LockedError, UnavailableError):
             report = self._update(plans, deadline)
@@ -197,7 +197,7 @@ def _n_changes(plan: Plan) -> int:
 _OLDER: Final = "some files may have changed since they were indexed"
 _SETTING: Final = "searching.refresh_ms"
 _NOT_YET: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
-_GLANCE_SECONDS: Final = 0.1
-_REST_SECONDS: Final = 10.0
-_MOST_BYTES: Final = 20_000_000
+_WATCHED_CHECK_SECONDS: Final = 0.1
+_SKIP_SECONDS: Final = 10.0
+_MAX_BYTES: Final = 20_000_000
 """Larger changes are never read within a search: they need an index run."""

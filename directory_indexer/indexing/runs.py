@@ -1,6 +1,6 @@
 """Index runs in progress: their rows, heartbeats and outcomes, and requests to stop, pause or resume them.
 
-A pause is stored before the run is told, so that it persists whatever is killed next. A process that may not send a
+A pause is stored before the run is notified, so that it persists whatever is killed next. A process that may not send a
 signal to a run writes a file beside the database. Each run has a file of its own, named by its id, since several runs
 may wait for each other, and a late request must stop no other. The file contains the outcome, which the run reads at
 the end of its batch.
@@ -70,7 +70,7 @@ class Run:
         self._written_at = 0.0
         self.progress = RunProgress(Phase.WALKING)
         self.notice = ""
-        self._troubles: list[str] = []
+        self._failures: list[str] = []
         self._entered, self._span = Phase.WALKING, spans.start_span(Phase.WALKING)
 
     @property
@@ -79,13 +79,13 @@ class Run:
         reason = self._stop_cause()
         if reason is not None and not (reason is Outcome.PAUSED and self._has_done_all):
             return reason
-        return Outcome.FAILED if self._troubles else Outcome.COMPLETED
+        return Outcome.FAILED if self._failures else Outcome.COMPLETED
 
     @property
     def message(self) -> str:
         """Return the reason of that outcome."""
         reasons = (_STOP_REQUESTED,) if self._requested_outcome() is Outcome.INTERRUPTED else ()
-        return "; ".join((*reasons, *self._troubles))
+        return "; ".join((*reasons, *self._failures))
 
     def counts(self) -> dict[str, int]:
         """Return what was done so far, for the trace."""
@@ -102,9 +102,9 @@ class Run:
         """Whether the run should end after the current batch."""
         return self._stop_cause() is not None
 
-    def fail(self, trouble: str) -> None:
+    def fail(self, message: str) -> None:
         """Record a failure without stopping the run."""
-        self._troubles.append(trouble)
+        self._failures.append(message)
 
     def report(self, progress: RunProgress) -> None:
         """Publish progress; other processes see it at most twice a second, and at once whether it gives way."""

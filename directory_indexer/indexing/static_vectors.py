@@ -31,15 +31,15 @@ _SAMPLE = 2000
 """The number of chunks that weights are learned from: of 11,000 chunks, 2,000 find as much as all."""
 
 _BLOCK = 512
-_BLOCKS_A_COMMIT = 8
+_BLOCKS_PER_COMMIT = 8
 
 
 class StaticVectorizer:
     """Computes static vectors for the chunks of one index; the caller holds the write lock."""
 
-    def __init__(self, docstore: DocStore, teaching: StaticTraining) -> None:
+    def __init__(self, docstore: DocStore, training: StaticTraining) -> None:
         self._docstore = docstore
-        self._teaching = teaching
+        self._training = training
 
     def cover(self, scope: IndexScope = WHOLE_INDEX, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
         """Compute missing static vectors of waiting chunks; each step yields the number of chunks.
@@ -53,7 +53,7 @@ class StaticVectorizer:
         n_rest = len(set(waiting_rows).difference(covered_rows))
         # What was learned from a small part of the index is not representative of the whole.
         is_old = stored is None or stored.version != STATIC_TABLE_VERSION or n_rest > len(covered_rows)
-        is_reusable = stored is not None and not is_old and not self._teaching.is_due(stored.n_lessons)
+        is_reusable = stored is not None and not is_old and not self._training.is_due(stored.n_lessons)
         if is_reusable and not n_rest:
             return  # before numpy and the table are loaded
         waiting, covered = np.array(waiting_rows, np.int64), np.array(covered_rows, np.int64)
@@ -61,7 +61,7 @@ class StaticVectorizer:
         model = _load_model(stored) if is_reusable and stored is not None else None
         if model is None:
             model, rest = self._begin(waiting, must_stop), np.union1d(waiting, self._waiting_of(covered))
-        step = _BLOCK * _BLOCKS_A_COMMIT
+        step = _BLOCK * _BLOCKS_PER_COMMIT
         for start in range(0, rest.size, step):
             if must_stop():
                 return
@@ -73,8 +73,8 @@ class StaticVectorizer:
 
     def _begin(self, waiting: np.typing.NDArray[np.int64], must_stop: Callable[[], bool]) -> StaticModel:
         sample = waiting[:: max(1, waiting.size // _SAMPLE)][:_SAMPLE].tolist()
-        lessons = self._teaching.lessons(waiting, must_stop)
-        model = train(self._texts(sample), lessons)
+        data = self._training.training_data(waiting, must_stop)
+        model = train(self._texts(sample), data)
         with self._docstore.transaction() as transaction:
             transaction.static_vectors.begin(
                 StoredModel(
@@ -82,7 +82,7 @@ class StaticVectorizer:
                     model.weights.tobytes(),
                     model.mean.tobytes(),
                     bytes(model.own),
-                    len(lessons.texts),
+                    len(data.texts),
                 )
             )
         return model
@@ -142,28 +142,28 @@ class StaticTraining:
             return False
         with self._docstore.snapshot() as snapshot:
             n_embedded = snapshot.chunks.count() - snapshot.embedding_queue.count()
-        return n_embedded >= _GROWTH * max(n_before, _MIN_TEXTS) and self._teacher() is not None
+        return n_embedded >= _GROWTH * max(n_before, _MIN_TEXTS) and self._packaged_embedder() is not None
 
-    def lessons(self, waiting: NDArray[np.int64], must_stop: Callable[[], bool]) -> TrainingData:
+    def training_data(self, waiting: NDArray[np.int64], must_stop: Callable[[], bool]) -> TrainingData:
         """Return texts with their vectors: existing ones, or else of a sample of waiting chunks."""
-        teacher = self._teacher()
-        if teacher is None:
+        embedder = self._packaged_embedder()
+        if embedder is None:
             return TrainingData([], _matrix([]))
-        known = self._stored_lessons()
+        known = self._stored_data()
         if len(known.texts) >= _MIN_TEXTS:
             return known
         n_wanted = min(_MIN_TEXTS, waiting.size // _MAX_FRACTION)
         rows = waiting[:: max(1, waiting.size // max(n_wanted, 1))][:n_wanted].tolist()
-        return self._embed_lessons(teacher, rows, must_stop)
+        return self._embed_data(embedder, rows, must_stop)
 
-    def _teacher(self) -> Embedder | None:
+    def _packaged_embedder(self) -> Embedder | None:
         try:
             embedder = self._embedder()
         except ProviderError:
             return None  # embedding reports its error
         return embedder if embedder.space == PACKAGED_MODEL.space else None
 
-    def _stored_lessons(self) -> TrainingData:
+    def _stored_data(self) -> TrainingData:
         """Return a sample of texts that a generation contains or soon will."""
         with self._docstore.snapshot() as snapshot:
             if snapshot.vector_sets.is_switching:
@@ -181,12 +181,14 @@ class StaticTraining:
         texts = [embedding_text(chunks[chunk_id].chunk, chunks[chunk_id].path) for chunk_id in vectors]
         return TrainingData(texts, _matrix(vector.tobytes() for vector in vectors.values()))
 
-    def _embed_lessons(self, teacher: Embedder, rows: Sequence[int], must_stop: Callable[[], bool]) -> TrainingData:
+    def _embed_data(self, embedder: Embedder, rows: Sequence[int], must_stop: Callable[[], bool]) -> TrainingData:
         """Embed waiting chunks, and store their vectors as those of searches."""
         with self._docstore.snapshot() as snapshot:
             chunks = [chunk for chunk in snapshot.embedding_queue.chunks(rows) if chunk.embedding_text]
             hashes = [chunk.text_hash for chunk in chunks]
-            vectors = snapshot.search_vectors.of_texts(teacher.space.name, hashes, dimensions=PACKAGED_MODEL.dimensions)
+            vectors = snapshot.search_vectors.of_texts(
+                embedder.space.name, hashes, dimensions=PACKAGED_MODEL.dimensions
+            )
         texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
         missing = [digest for digest in texts if digest not in vectors]
         # A failing model is reported when all chunks are embedded; learning does without.
@@ -195,10 +197,10 @@ class StaticTraining:
                 if must_stop():
                     break
                 batch = missing[start : start + _BATCH_TEXTS]
-                made = teacher.embed_documents([texts[digest] for digest in batch])
-                vectors |= {digest: vector.tobytes() for digest, vector in zip(batch, made, strict=True)}
+                embedded = embedder.embed_documents([texts[digest] for digest in batch])
+                vectors |= {digest: vector.tobytes() for digest, vector in zip(batch, embedded, strict=True)}
         with self._docstore.transaction() as transaction:
-            transaction.search_vectors.put(teacher.space.name, vectors)
+            transaction.search_vectors.put(embedder.space.name, vectors)
         return TrainingData([texts[digest] for digest in vectors], _matrix(vectors.values()))
 
 

@@ -22,7 +22,7 @@ _SHORT_MAX_PAUSE_SECONDS = 1.0
 _BATTERY_SECONDS = 20.0
 _REST_SECONDS, _LONG_REST_SECONDS = 0.03, 1.0
 
-_TEXTS_A_CORE = 8
+_TEXTS_PER_CORE = 8
 """A fifth of a second of embedding: the longest delay of a writer, or of a query that needs the core."""
 
 
@@ -60,21 +60,21 @@ class BackgroundThrottle(Throttle):
         self,
         database: Path,
         *,
-        least_percent: int,
-        patience_seconds: float = _MAX_PAUSE_SECONDS,
+        min_percent: int,
+        max_pause_seconds: float = _MAX_PAUSE_SECONDS,
         battery: Callable[[], int | None] = battery_percent,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.notice = "in the background"
         self._database = database
-        self._least_percent = least_percent
-        self._patience_seconds = patience_seconds
+        self._min_percent = min_percent
+        self._max_pause_seconds = max_pause_seconds
         self._battery = battery
         self._clock = clock
         self._level: int | None = None
         self._level_read_at: float | None = None
-        self._asked_since: float | None = None
-        self._questions: QueryListener | None = None
+        self._paused_since: float | None = None
+        self._queries: QueryListener | None = None
 
     def begin(self) -> None:
         """Lower the priority of the process, and listen for queries."""
@@ -83,44 +83,44 @@ class BackgroundThrottle(Throttle):
 
     def pauses(self) -> bool:
         """Whether the battery is low or a query has just arrived; updates the notice."""
-        reason = self._low_battery() or self._question()
+        reason = self._low_battery() or self._active_query()
         self.notice = f"in the background, paused: {reason}" if reason else "in the background"
         return bool(reason)
 
     def rest(self) -> None:
         """Sleep, since others may want to write, and longer to save the battery."""
-        time.sleep(_REST_SECONDS if self._asked_since is not None else _LONG_REST_SECONDS)
+        time.sleep(_REST_SECONDS if self._paused_since is not None else _LONG_REST_SECONDS)
 
     def batch_size(self, usual: int) -> int:
         """Return a small batch size, since others wait for a batch to end."""
-        return min(usual, _TEXTS_A_CORE * (os.cpu_count() or 1))
+        return min(usual, _TEXTS_PER_CORE * (os.cpu_count() or 1))
 
     def end(self) -> None:
         """Stop listening for queries."""
-        if self._questions is not None:
-            self._questions.close()
-            self._questions = None
+        if self._queries is not None:
+            self._queries.close()
+            self._queries = None
 
     def _listen(self) -> None:
-        self._questions = self._questions or QueryListener(self._database)
+        self._queries = self._queries or QueryListener(self._database)
 
     def _low_battery(self) -> str:
-        if not self._least_percent:
+        if not self._min_percent:
             return ""
         now = self._clock()
         if self._level_read_at is None or now - self._level_read_at >= _BATTERY_SECONDS:
             self._level, self._level_read_at = self._battery(), now
-        is_low = self._level is not None and self._level < self._least_percent
+        is_low = self._level is not None and self._level < self._min_percent
         return f"on battery at {self._level} %" if is_low else ""
 
-    def _question(self) -> str:
-        if self._questions is None or self._questions.seconds_since() > _QUERY_GAP_SECONDS:
-            self._asked_since = None
+    def _active_query(self) -> str:
+        if self._queries is None or self._queries.seconds_since() > _QUERY_GAP_SECONDS:
+            self._paused_since = None
             return ""
         now = self._clock()
-        self._asked_since = now if self._asked_since is None else self._asked_since
-        if now - self._asked_since > self._patience_seconds:
-            self._asked_since = now
+        self._paused_since = now if self._paused_since is None else self._paused_since
+        if now - self._paused_since > self._max_pause_seconds:
+            self._paused_since = now
             return ""
         return "questions are answered"
 
@@ -129,7 +129,7 @@ class PoliteThrottle(BackgroundThrottle):
     """Embedding in a process that also answers queries: it keeps its priority, and queries come first."""
 
     def __init__(self, database: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(database, least_percent=0, patience_seconds=_SHORT_MAX_PAUSE_SECONDS, clock=clock)
+        super().__init__(database, min_percent=0, max_pause_seconds=_SHORT_MAX_PAUSE_SECONDS, clock=clock)
 
     def begin(self) -> None:
         """Listen for queries."""

@@ -90,7 +90,7 @@ class AzureService:
             try:
                 return self._analysed(body, until)
             except RequestError as error:
-                if error.trouble is not FailureKind.BROKEN:
+                if error.kind is not FailureKind.BROKEN:
                     raise
         return self._analysed(body, until)
 
@@ -100,7 +100,7 @@ class AzureService:
         result: dict[str, Any] = {}
         reply, n_polls = accepted, 0
         while text_in(result, "status") in _UNFINISHED or not n_polls:
-            self.calls.patience.pause(self._seconds_before(reply, n_polls), until=until)
+            self.calls.retries.pause(self._seconds_before(reply, n_polls), until=until)
             result, reply = self.calls.ask_object("GET", operation, until=until)
             n_polls += 1
         return self._transcript(result)
@@ -124,7 +124,7 @@ class AzureService:
         return operation.copy_with(username=None, password=None)
 
     def _seconds_before(self, reply: Response, n_polls: int) -> float:
-        requested = self.calls.patience.seconds_asked_for(reply.headers, None)
+        requested = self.calls.retries.requested_wait(reply.headers, None)
         usual = min(_FIRST_POLL_SECONDS + n_polls / 2, _LONGEST_POLL_SECONDS)
         return usual if requested is None else min(max(requested, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)
 

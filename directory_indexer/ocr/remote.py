@@ -83,7 +83,7 @@ class RemoteReader:
         n_before = self._usage.n_pages
         try:
             with spans.span("read page", bytes_in=len(image.content)):
-                transcript = self._service.read(image, until=self._service.calls.patience.deadline())
+                transcript = self._service.read(image, until=self._service.calls.retries.deadline())
         except RequestError as error:
             raise self._attributed(error, n_before) from error
         self._count(transcript)
@@ -95,16 +95,16 @@ class RemoteReader:
 
     def _attributed(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
         message = f"{self._service.calls.place} {error.message}"
-        if error.trouble in _HINTS:
-            return ProviderError(message, hint=_HINTS[error.trouble])
-        n_needed = 0 if error.trouble is FailureKind.REFUSED else n_before
+        if error.kind in _HINTS:
+            return ProviderError(message, hint=_HINTS[error.kind])
+        n_needed = 0 if error.kind is FailureKind.REFUSED else n_before
         if self._usage.n_pages > n_needed or self._reads_an_empty_page():
             return PageRefusedError(message)
         return ProviderError(f"{message}; an empty page fares no better", hint="run dirindex index again later")
 
     def _reads_an_empty_page(self) -> bool:
         try:
-            self._count(self._service.read(_EMPTY_PAGE, until=self._service.calls.patience.deadline()))
+            self._count(self._service.read(_EMPTY_PAGE, until=self._service.calls.retries.deadline()))
         except RequestError:
             return False
         except PageRefusedError:
@@ -189,14 +189,14 @@ class ServiceReader:
         """
         self._must_stop = must_stop
         refused: dict[PageRequest, str] = {}
-        trouble: ProviderError | None = None
+        failure: ProviderError | None = None
         try:
-            trouble = yield from self._read(requests, must_stop, refused)
+            failure = yield from self._read(requests, must_stop, refused)
         finally:
             self._engine.close()
         yield from self._read_refused(refused, must_stop)
-        if trouble is not None:
-            raise trouble
+        if failure is not None:
+            raise failure
 
     def _read(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
@@ -204,11 +204,11 @@ class ServiceReader:
         """Yield outcomes until the service fails; return its error after all answers so far, which were paid for."""
         drawn = self._drawn(requests, must_stop)
         in_hand: dict[Future[Recognition], PageRequest] = {}
-        trouble: ProviderError | None = None
+        failure: ProviderError | None = None
         with ThreadPoolExecutor(self._engine.concurrency, thread_name_prefix="ocr") as threads:
             is_more = True
             while is_more or in_hand:
-                is_more = is_more and trouble is None and not must_stop()
+                is_more = is_more and failure is None and not must_stop()
                 while is_more and len(in_hand) < self._engine.concurrency:
                     request, page = next(drawn, (None, None))
                     if request is None:
@@ -227,8 +227,8 @@ class ServiceReader:
                     except ExtractionError as error:
                         refused[request] = error.message
                     except ProviderError as error:
-                        trouble = trouble or error
-        return None if must_stop() else trouble
+                        failure = failure or error
+        return None if must_stop() else failure
 
     def _drawn(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool]

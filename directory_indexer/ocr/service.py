@@ -82,15 +82,15 @@ class ReadingService(Protocol):
 class Calls:
     """Requests to one service with its key and with retries."""
 
-    def __init__(self, profile: Profile, access: Access, waiting: RetryTiming) -> None:
+    def __init__(self, profile: Profile, access: Access, timing: RetryTiming) -> None:
         self.address = _address(access.endpoint, profile)
         self.place = f"{profile.name} at {self.address.scheme}://{self.address.netloc.decode('ascii', 'replace')}"
-        self.patience = RetryPolicy(waiting)
+        self.retries = RetryPolicy(timing)
         self._section = profile.section
         self._key = access.api_key
         self._headers = {profile.key_header: _checked(access.api_key, profile), **_HEADERS}
         self._seconds = access.seconds
-        self._client = Client(max_bytes=MAX_BYTES, proxied=self.address, check=waiting.check, clock=waiting.clock)
+        self._client = Client(max_bytes=MAX_BYTES, proxied=self.address, check=timing.check, clock=timing.clock)
 
     def url(self, path: str, **parameters: str) -> httpx.URL:
         """Return the URL of a path below the endpoint."""
@@ -103,7 +103,7 @@ class Calls:
             RequestError: all attempts fail.
             ProviderError: no attempt can succeed.
         """
-        return self.patience.retry(lambda: self._once(method, url, body), until=until)
+        return self.retries.retry(lambda: self._once(method, url, body), until=until)
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
@@ -122,7 +122,7 @@ class Calls:
                 raise RequestError(FailureKind.INVALID, "answered something else than JSON")
             return answer, reply
 
-        return self.patience.retry(once, until=until)
+        return self.retries.retry(once, until=until)
 
     def for_message(self, text: str) -> str:
         """Return a text of the service for a message: short, on one line, and without the key, which some repeat."""
@@ -165,7 +165,7 @@ class Calls:
         return "check the account" if text_in(error, "status") == "FAILED_PRECONDITION" else ""
 
     def _throttled(self, headers: Mapping[str, str], error: Mapping[str, Any], text: str) -> RequestError:
-        wait = self.patience.seconds_asked_for(headers, error)
+        wait = self.retries.requested_wait(headers, error)
         violations = [
             violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")
         ]

@@ -122,7 +122,7 @@ class WorkerPool(Generic[Item, Result]):
                 for worker in [idle for idle in self._workers if not idle.tasks and not self._is_warm]:
                     self._remove(worker)
                 return
-            self._free_worker().give(task)
+            self._free_worker().enqueue(task)
 
     def _has_room(self) -> bool:
         return len(self._workers) < self._n_workers or any(
@@ -246,7 +246,7 @@ class Worker:
             self._close()
             raise
 
-    def give(self, task: Task[Any]) -> None:
+    def enqueue(self, task: Task[Any]) -> None:
         """Enqueue a task."""
         self.tasks.append(task)
         if len(self.tasks) == 1:

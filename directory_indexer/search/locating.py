@@ -1,7 +1,7 @@
 """The places to read for a report: an issue, a stack trace, the output of a failing test, a diff.
 
-Each place that speaks for a file has a weight and a reason: a line that the report names, a definition of a name in it,
-its words and meaning, a commit like it. Files are ranked by the sum, and their places fill the room in that order.
+Each piece of evidence for a file has a weight and a reason: a line that the report names, a definition of a name in it,
+its words and meaning, a commit like it. Files are ranked by the sum, and fill the token budget in that order.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from directory_indexer.storage.documents.store import DocStore, Snapshot
 
 
 class LocateRequest(NamedTuple):
-    """A report, where to look, and how many tokens may be there to read."""
+    """A report, the scope to look in, and a budget of tokens for the lines to read."""
 
     text: str
     scope: tuple[FilePath, ...] = ()
@@ -51,7 +51,7 @@ class Spot(NamedTuple):
 
 
 class Located(NamedTuple):
-    """Places to read in code, tests and documents, each the most telling first; `n_left_out` files did not fit."""
+    """Places to read in code, tests and documents, each the most relevant first; `n_left_out` files did not fit."""
 
     code: tuple[Spot, ...]
     tests: tuple[Spot, ...]
@@ -92,10 +92,10 @@ def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Lo
         NotIndexedError: nothing is indexed, or nothing where the request looks.
         UsageError: the report is empty.
     """
-    return within(gathered(docstore, searcher, request), request.max_tokens)
+    return select_within(gather_candidates(docstore, searcher, request), request.max_tokens)
 
 
-def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Candidates:
+def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Candidates:
     """Return the files that a report may be about, ranked by the evidence.
 
     Raises:
@@ -108,7 +108,7 @@ def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> 
     search = SearchRequest(
         "",
         mode=request.mode,
-        limit=_MOST_HITS,
+        limit=_MAX_HITS,
         scope=request.scope,
         embedding_seconds=request.embedding_seconds,
     )
@@ -118,12 +118,12 @@ def gathered(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> 
         reader = _Report(snapshot, text, resolve_scope(snapshot, search, Query("", "")))
         evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
         evidence += (*reader.of_frames(), *reader.of_names(), *reader.of_paths())
-        likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_LIKELIEST]
+        likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_N_LIKELIEST]
         evidence += (*reader.beside(likeliest), *reader.changed_together(likeliest))
     return Candidates(tuple(_ranked(evidence)), tuple(notes))
 
 
-def within(candidates: Candidates, max_tokens: int) -> Located:
+def select_within(candidates: Candidates, max_tokens: int) -> Located:
     """Return the places to read of the candidates; they and their list take at most `max_tokens` tokens."""
     parts: dict[str, tuple[Spot, ...]] = {}
     left = max_tokens
@@ -136,15 +136,15 @@ def within(candidates: Candidates, max_tokens: int) -> Located:
     return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
 
 
-def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], room: int, *, max_tokens: int) -> Iterator[Spot]:
+def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int, *, max_tokens: int) -> Iterator[Spot]:
     rank = 0
     for path, evidence in files:
-        n_before = room
+        n_before = budget
         for spot in _spots(path, evidence, rank=rank, max_tokens=max_tokens):
-            if spot.tokens <= room:
-                room -= spot.tokens
+            if spot.tokens <= budget:
+                budget -= spot.tokens
                 yield spot
-        rank += room < n_before
+        rank += budget < n_before
 
 
 def _queries(text: str) -> Iterator[tuple[str, float]]:
@@ -152,9 +152,9 @@ def _queries(text: str) -> Iterator[tuple[str, float]]:
     lines = [line for line in text.strip().splitlines() if line.strip()]
     title = " ".join(_WORDS.findall(lines[0]))[:_LONGEST_TITLE]
     if title:
-        yield title, _TITLE
+        yield title, _TITLE_WEIGHT
     if len(lines) > 1:
-        yield text, _WHOLE
+        yield text, _REPORT_WEIGHT
 
 
 class _Report:
@@ -172,17 +172,20 @@ class _Report:
         for hit in hits:
             if hit.facts.kind == "commit":
                 n_commits += 1
-                yield from self._of_commit(hit, weight * _COMMIT / (n_commits + 1))
+                yield from self._of_commit(hit, weight * _COMMIT_WEIGHT / (n_commits + 1))
                 continue
             rank = ranks.setdefault(hit.path, len(ranks))
-            share = weight * (_RANKED / (rank + _RANKED)) * (0.5 + hit.score / 2)
-            yield Evidence(hit.path, hit.start_line, hit.text, hit.heading, _RANKED_BY, share, hit.excerpt.line)
+            share = weight * (_HALF_WEIGHT_RANK / (rank + _HALF_WEIGHT_RANK)) * (0.5 + hit.score / 2)
+            yield Evidence(hit.path, hit.start_line, hit.text, hit.heading, _SEARCH_REASON, share, hit.excerpt.line)
 
     def of_frames(self) -> Iterator[Evidence]:
         """Yield the lines that frames and hunks name."""
         hunks = list(_hunks(self._text))
         trace = read_trace(self._text)
-        for reason, weight, frames in (("changed in the diff", _HUNK, hunks), ("frame", _FRAME, trace.frames)):
+        for reason, weight, frames in (
+            ("changed in the diff", _HUNK_WEIGHT, hunks),
+            ("frame", _FRAME_WEIGHT, trace.frames),
+        ):
             for rank, (chunk, line) in enumerate(named_passages(self._snapshot, frames, self._scope)):
                 yield Evidence(
                     chunk.path,
@@ -190,7 +193,7 @@ class _Report:
                     chunk.chunk.text,
                     chunk.chunk.heading,
                     f"{reason}, line {line}" if line else reason,
-                    weight / (1 + rank / _FRAMES_THAT_COUNT),
+                    weight / (1 + rank / _HALF_WEIGHT_FRAME),
                     line or 0,
                 )
 
@@ -199,8 +202,8 @@ class _Report:
         names = names_in(self._text)
         for name, n_times in names.items():
             chunks = self._headed(name)
-            if len(chunks) <= _MOST_ALIKE:
-                weight = _NAME * min(1 + n_times / 4, 2) / max(len(chunks), 1) ** 0.7
+            if len(chunks) <= _MAX_ALIKE:
+                weight = _NAME_WEIGHT * min(1 + n_times / 4, 2) / max(len(chunks), 1) ** 0.7
                 yield from (self._at(chunk, name, f"defines {name}", weight) for chunk in chunks)
             yield from self._uses(name, n_times)
 
@@ -208,14 +211,14 @@ class _Report:
         """Yield the first passage of each file that uses a rare name."""
         tokens = tuple(query_words(name))
         ranked = self._snapshot.words.ranked(
-            f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_USES + 1
+            f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_USES + 1
         )
-        if not tokens or len(ranked) > _MOST_USES:
+        if not tokens or len(ranked) > _MAX_USES:
             return
         chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked)
         files = {chunks[id_].path: chunks[id_] for id_, _ in reversed(ranked) if name in chunks[id_].chunk.text}
         for chunk in files.values():
-            weight = _USE * min(1 + n_times / 4, 2) / len(files) ** 0.5
+            weight = _USE_WEIGHT * min(1 + n_times / 4, 2) / len(files) ** 0.5
             yield self._at(chunk, name, f"uses {name}", weight)
 
     @staticmethod
@@ -232,13 +235,13 @@ class _Report:
             phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
             expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
             ranked = self._snapshot.words.ranked(
-                expression, file_ids_json=self._scope.file_ids_json, limit=_MOST_IMPORTERS
+                expression, file_ids_json=self._scope.file_ids_json, limit=_MAX_IMPORTERS
             )
             chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
             for chunk in chunks:
                 if chunk.path != path and chunk.facts.kind in GROUPS["code"]:
-                    yield self._at(chunk, module, f"imports {name}", _IMPORTER / (rank + 1) / len(chunks) ** 0.3)
-        for rank, path in enumerate(paths[:_MOST_BESIDE]):
+                    yield self._at(chunk, module, f"imports {name}", _IMPORTER_WEIGHT / (rank + 1) / len(chunks) ** 0.3)
+        for rank, path in enumerate(paths[:_MAX_NEIGHBOUR_FILES]):
             directory = FilePath(os.path.dirname(path))
             others = [
                 sized.path
@@ -248,7 +251,7 @@ class _Report:
             for other in others if len(others) <= _FULL_DIRECTORY else ():
                 if other not in paths:
                     reason = f"beside {os.path.basename(exact_text(path))}"
-                    yield from self._beginning(other, reason, _BESIDE / (rank + 1))
+                    yield from self._beginning(other, reason, _NEIGHBOUR_WEIGHT / (rank + 1))
 
     def _headed(self, name: str) -> list[IndexedChunk]:
         """Return the chunks of code whose heading has a name as the last one or one of the last ones."""
@@ -256,7 +259,7 @@ class _Report:
         if not tokens:
             return []
         ranked = self._snapshot.words.ranked(
-            f"heading : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MOST_ALIKE * 4
+            f"heading : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_ALIKE * 4
         )
         chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
         return [
@@ -270,7 +273,7 @@ class _Report:
         for typed in paths:
             parts = [part for part in typed.split("/") if part not in (".", "..", "")]
             ends = [path for path in indexed if exact_text(path).split(os.sep)[-len(parts) :] == parts]
-            for path in ends if len(ends) <= _MOST_ALIKE else ():
+            for path in ends if len(ends) <= _MAX_ALIKE else ():
                 yield from self._beginning(path, f"names {typed}", _PATH_WEIGHT / len(ends))
 
     def _of_commit(self, hit: Hit, weight: float) -> Iterator[Evidence]:
@@ -282,19 +285,19 @@ class _Report:
 
     def changed_together(self, paths: Sequence[FilePath]) -> Iterator[Evidence]:
         """Yield the files that several commits changed together with the likeliest ones."""
-        for rank, path in enumerate(paths[:_MOST_BESIDE]):
+        for rank, path in enumerate(paths[:_MAX_NEIGHBOUR_FILES]):
             name = os.path.basename(exact_text(path))
             ranked = self._snapshot.words.ranked(
                 f"text : {phrase_of((*query_words(name),))}",
                 file_ids_json=self._scope.file_ids_json,
-                limit=_MOST_COMMITS,
+                limit=_MAX_COMMITS,
             )
             chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
             commits = [_changed_by(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"]
             own = [changed for changed in commits if path in changed]
             for other, n_times in Counter(other for changed in own for other in changed).items():
                 if n_times > 1 and other != path:
-                    weight = _TOGETHER * n_times / len(own) / (rank + 1)
+                    weight = _CO_CHANGE_WEIGHT * n_times / len(own) / (rank + 1)
                     yield from self._beginning(other, f"changed together with {name} {n_times} times", weight)
 
     def _beginning(self, path: FilePath, reason: str, weight: float) -> Iterator[Evidence]:
@@ -308,7 +311,7 @@ def _changed_by(commit: FilePath, text: str) -> list[FilePath]:
     """Return the first files that a commit changed; their names stand at the end of its text."""
     names = [line for line in text.rstrip().rpartition("\n\n")[2].split("\n") if line and " " not in line]
     root = os.path.dirname(next(iter(containers_around(commit)), commit))
-    return [FilePath(os.path.join(root, name)) for name in names[:_MOST_CHANGED]]
+    return [FilePath(os.path.join(root, name)) for name in names[:_MAX_CHANGED]]
 
 
 def _module_of(path: FilePath) -> str:
@@ -342,12 +345,12 @@ def names_in(text: str) -> dict[str, int]:
             name = part.strip("()` ")
             if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
                 counts[name] += 1
-    return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MOST_NAMES])
+    return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MAX_NAMES])
 
 
 def paths_in(text: str) -> list[str]:
     """Return the first paths in a text, with slashes."""
-    return list(dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(text)))[:_MOST_PATHS]
+    return list(dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(text)))[:_MAX_PATHS]
 
 
 def _without_file(match: re.Match[str]) -> str:
@@ -367,7 +370,7 @@ def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evid
         n_times: defaultdict[str, int] = defaultdict(int)
         for item in own:
             kind = item.reason.partition(" ")[0]
-            scores[path] = scores.get(path, 0.0) + item.weight * _AGAIN ** n_times[kind]
+            scores[path] = scores.get(path, 0.0) + item.weight * _REPEAT_FACTOR ** n_times[kind]
             n_times[kind] += 1
     for path in sorted(files, key=lambda path: (-scores[path], path)):
         yield path, tuple(files[path])
@@ -398,7 +401,9 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_token
             continue
         taken.append(range(first, last))
         here = [other for other in evidence if first <= (other.line or other.start_line) <= last]
-        reasons = dict.fromkeys(other.reason for other in sorted(here, key=lambda other: other.reason == _RANKED_BY))
+        reasons = dict.fromkeys(
+            other.reason for other in sorted(here, key=lambda other: other.reason == _SEARCH_REASON)
+        )
         reason = ", ".join(reasons)[:_LONGEST_REASON]
         n_bytes = sum(len(text.encode()) + 1 for text in lines[first - item.start_line : last - item.start_line + 1])
         n_bytes += len(path) + len(reason) + len(item.symbol)
@@ -407,29 +412,29 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_token
             return
 
 
-_RANKED_BY: Final = "words and meaning"
+_SEARCH_REASON: Final = "words and meaning"
 _BYTES_PER_TOKEN: Final = 3
 _SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
 _LENGTHS: Final = ((3, 2, 40), (8, 1, 30), (16, 1, 16), (1 << 30, 1, 8))
 """Files up to a rank at 8,000 tokens, how many places of each are shown, and how many lines of each."""
 
-_TITLE, _WHOLE, _RANKED, _AGAIN = 1.0, 1.0, 8, 0.5
-_FRAME, _HUNK, _NAME, _PATH_WEIGHT, _COMMIT = 4.0, 5.0, 0.6, 2.0, 1.0
-_FRAMES_THAT_COUNT: Final = 5
+_TITLE_WEIGHT, _REPORT_WEIGHT, _HALF_WEIGHT_RANK, _REPEAT_FACTOR = 1.0, 1.0, 8, 0.5
+_FRAME_WEIGHT, _HUNK_WEIGHT, _NAME_WEIGHT, _PATH_WEIGHT, _COMMIT_WEIGHT = 4.0, 5.0, 0.6, 2.0, 1.0
+_HALF_WEIGHT_FRAME: Final = 5
 _HUNK_CONTEXT: Final = 3
-_USE, _IMPORTER, _BESIDE, _TOGETHER = 0.3, 0.15, 0.03, 0.2
+_USE_WEIGHT, _IMPORTER_WEIGHT, _NEIGHBOUR_WEIGHT, _CO_CHANGE_WEIGHT = 0.3, 0.15, 0.03, 0.2
 _IMPORTS: Final = ("from {}", "import {}", "{} import", "include {}", "use {}", "crate {}", "super {}", "require {}")
-_LIKELIEST: Final = 5
-_MOST_BESIDE: Final = 3
+_N_LIKELIEST: Final = 5
+_MAX_NEIGHBOUR_FILES: Final = 3
 _FULL_DIRECTORY: Final = 60
-_MOST_USES: Final = 40
-_MOST_IMPORTERS: Final = 40
-_MOST_HITS: Final = 200
-_MOST_NAMES: Final = 40
-_MOST_ALIKE: Final = 8
-_MOST_PATHS: Final = 40
-_MOST_CHANGED: Final = 30
-_MOST_COMMITS: Final = 60
+_MAX_USES: Final = 40
+_MAX_IMPORTERS: Final = 40
+_MAX_HITS: Final = 200
+_MAX_NAMES: Final = 40
+_MAX_ALIKE: Final = 8
+_MAX_PATHS: Final = 40
+_MAX_CHANGED: Final = 30
+_MAX_COMMITS: Final = 60
 _LONGEST_REPORT: Final = 100_000
 _LONGEST_TITLE: Final = 300
 _LONGEST_SUBJECT: Final = 80

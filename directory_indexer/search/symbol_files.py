@@ -69,7 +69,7 @@ def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[
     for file in files:
         raise_if_cancelled()
         packed = snapshot.stretches.packed(file.holder_id)
-        if n_characters > _MOST_CHARACTERS or packed.n_characters > _LONGEST_TEXT:
+        if n_characters > _MAX_CHARACTERS or packed.n_characters > _MAX_FILE_CHARACTERS:
             n_unread += 1
             continue
         source = _cache.get(packed, file.kind)
@@ -95,7 +95,7 @@ def _word_pattern(name: str) -> re.Pattern[bytes]:
 
 
 def _starts(text: str, name: str) -> Iterator[int]:
-    """Yield where a name begins as a whole word."""
+    """Yield the positions at which a name begins as a whole word."""
     at = text.find(name)
     while at >= 0:
         end = at + len(name)
@@ -111,8 +111,8 @@ def _is_word(character: str) -> bool:
 class _SourceCache:
     """The parsed texts that were read last; a text is known by what is stored of it, so it is never outdated."""
 
-    def __init__(self, most_characters: int) -> None:
-        self._most_characters = most_characters
+    def __init__(self, max_characters: int) -> None:
+        self._max_characters = max_characters
         self._files: OrderedDict[tuple[PackedText, str], SourceFile] = OrderedDict()
         self._n_characters = 0
         self._lock = threading.Lock()
@@ -128,13 +128,13 @@ class _SourceCache:
         with self._lock:
             self._n_characters += packed.n_characters if key not in self._files else 0
             self._files[key] = file
-            while self._n_characters > self._most_characters:
+            while self._n_characters > self._max_characters:
                 (oldest, _), _ = self._files.popitem(last=False)
                 self._n_characters -= oldest.n_characters
         return file
 
 
-_LONGEST_TEXT: Final = 2_000_000
-_MOST_CHARACTERS: Final = 20_000_000
-_cache: Final = _SourceCache(most_characters=8_000_000)
+_MAX_FILE_CHARACTERS: Final = 2_000_000
+_MAX_CHARACTERS: Final = 20_000_000
+_cache: Final = _SourceCache(max_characters=8_000_000)
 """With all that is parsed, a text takes about six bytes a character."""

@@ -1,6 +1,7 @@
-"""The owner of a name at a place, where several things have it: judged by receivers, imports and local variables.
+"""Name resolution: whether a use of a name refers to a requested definition, by receivers, imports and local variables.
 
-It is a judgement by form, as a person reads code who has only this file open. What stays open is said in words.
+It is a heuristic on the text of one file, without types. A use that may refer to another definition has a doubt, a
+reason in words.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class NameScope:
         self._binding = re.compile(_BINDS.replace("NAME", escaped), re.MULTILINE)
         self._declaration = re.compile(rf"\b(?:global|nonlocal)\b[^\n]{{0,200}}\b{escaped}\b")
 
-    def judge(self, place: Place) -> tuple[str, str]:
+    def classify(self, place: Place) -> tuple[str, str]:
         """Return how a name is used at a place, and why it may be another one; empty where nothing speaks for that."""
         line = _line_around(place, self.name)
         how = self._how(place, line)
@@ -244,7 +245,7 @@ def _type_of(place: Place, receiver: str) -> str | None:
     if not receiver.isidentifier():
         return None
     code, at = place.file.source.code, place.start
-    for _ in range(_MOST_LOOKED_AT):
+    for _ in range(_MAX_LOOKED_AT):
         at = code.rfind(receiver, max(place.start - _FARTHEST, 0), at)
         if at < 0:
             return None
@@ -288,7 +289,7 @@ class SourceFile:
         """Return the names that a class builds on, those of its bases in this file included."""
         seen: set[str] = set()
         ahead = [name]
-        while ahead and len(seen) < _MOST_BASES:
+        while ahead and len(seen) < _MAX_BASES:
             bases = self._bases.get(ahead.pop(), frozenset()) - seen
             seen |= bases
             ahead += sorted(bases)
@@ -329,7 +330,7 @@ class SourceFile:
 
 
 def _without_brackets(parameters: str) -> str:
-    for _ in range(_MOST_NESTED):
+    for _ in range(_MAX_NESTED):
         parameters = _BRACKETS.sub("", parameters)
     return parameters
 
@@ -360,7 +361,7 @@ _SETS: Final = re.compile(r"[ \t]*(?::[^=\n()]{1,100})?=(?![=>])")
 _ARGUMENT: Final = re.compile(r"[(,][ \t]*\Z|^[ \t]+\Z")
 _PARAMETERS: Final = re.compile(r"[^()]*(?:\([^()]*\)[^()]*)*")
 _BRACKETS: Final = re.compile(r"[\[({][^\[\](){}]*[\])}]")
-_MOST_NESTED: Final = 5
+_MAX_NESTED: Final = 5
 _CLASS_HEADER: Final = re.compile(
     r"[ \t]*+(?:\w+[ \t]+){0,5}?(?:class|struct|interface|trait|impl|extension|object|enum)\b[^\n]*?"
     r"(?:[(:,<]|\b(?:extends|implements|for|impl|with)\b)[^\n]*\Z"
@@ -384,7 +385,7 @@ _KEYWORD: Final = "an argument of this name"
 _COMMON_NAME: Final = "a common name"
 _PARTS: Final = re.compile(r"[./\\:]+")
 _RELATIVE: Final = frozenset({"crate", "self", "super", "@"})
-_MOST_LOOKED_AT: Final = 40
+_MAX_LOOKED_AT: Final = 40
 _LONGEST: Final = 400
-_MOST_BASES: Final = 20
+_MAX_BASES: Final = 20
 _FARTHEST: Final = 50_000

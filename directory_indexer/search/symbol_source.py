@@ -1,7 +1,7 @@
 """The definitions in a source text, read by its lines: where each begins and ends, and what encloses a line.
 
 Nothing is parsed. Comments and strings are blanked out, a definition is a line of a certain form, and it ends before
-the next line that is indented no further. So a text of a hostile file costs what its size costs (invariant 11).
+the next line that is indented no further. So the time for a hostile text is linear in its size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Definitions and references of a name, read from the indexed texts of the files that hold it.
 
 All places of the name are found as `grep` finds them, so none is missing that the index has. What a place is (a call,
-an import, a mention in a comment) follows from its line; whose name it is, where several have it, from `symbol_scopes`.
+an import, a mention in a comment) follows from its line. Which of several definitions it refers to follows from
+`symbol_scopes`.
 """
 
 from __future__ import annotations
@@ -159,10 +160,10 @@ def _callers(snapshot: Snapshot, request: SymbolRequest, code: Sequence[Uses]) -
     seen = {request.qualified}
 
     def above(uses: Iterable[Uses], depth: int) -> Iterator[Caller]:
-        for part in [part for part in _in_order(uses) if part.symbol and _calls(part)][:_MOST_CALLERS]:
+        for part in [part for part in _in_order(uses) if part.symbol and _calls(part)][:_MAX_CALLERS]:
             line = next(use.line for use in part.uses if use.how == CALL and not use.doubt)
             yield Caller(depth, part.path, part.symbol, line)
-            if depth + 1 < request.depth and part.symbol not in seen and len(seen) < _MOST_CALLERS:
+            if depth + 1 < request.depth and part.symbol not in seen and len(seen) < _MAX_CALLERS:
                 seen.add(part.symbol)
                 container, _, name = part.symbol.rpartition(".")
                 names = _NameReader(snapshot, SymbolRequest(name, container, request.scope))
@@ -203,24 +204,26 @@ class _NameReader:
 
     def _placed(self, source: NamedSource, own_lines: Collection[int]) -> Iterator[tuple[Definition | None, Use]]:
         text = source.file.source
-        n_judged = 0
+        n_classified = 0
         for number, starts in groupby(source.starts, key=text.line_at):
             in_code = [start for start in starts if text.is_code(start, self.scope.name)]
             if in_code and number in own_lines:
                 continue
             enclosing = text.enclosing(number)
-            judged = [(MENTION, "")]
-            if in_code and n_judged < _MOST_JUDGED:
-                judged = [self.scope.judge(Place(source.path, source.file, start, enclosing)) for start in in_code]
+            classified = [(MENTION, "")]
+            if in_code and n_classified < _MAX_CLASSIFIED:
+                classified = [
+                    self.scope.classify(Place(source.path, source.file, start, enclosing)) for start in in_code
+                ]
             elif in_code:
-                judged = [("use", _NOT_JUDGED)]
-            n_judged += len(in_code)
-            how, doubt = judged[0] if len(judged) == 1 else min(judged, key=_certainty)
+                classified = [("use", _NOT_CLASSIFIED)]
+            n_classified += len(in_code)
+            how, doubt = classified[0] if len(classified) == 1 else min(classified, key=_certainty)
             yield enclosing, Use(number, " ".join(text.line(number)[:_LONGEST_LINE].split()), how, doubt or None)
 
 
-def _certainty(judged: tuple[str, str | None]) -> tuple[bool, int]:
-    how, doubt = judged
+def _certainty(classified: tuple[str, str | None]) -> tuple[bool, int]:
+    how, doubt = classified
     return bool(doubt), _ORDER.index(how)
 
 
@@ -266,7 +269,7 @@ _BINDING: Final = (
     r"|boolean|char|double|float|unsigned|size_t|auto)[ \t*]+)*)(?:(?P<self>self|this)\.|(?:module\.)?exports\.)?"
     r"(?P<name>NAME)(?![\w$])[ \t]*(?::(?!:)[^=\n]*(?:=(?!=)|$)|:?=(?![=>])|;|(?<=define NAME)(?=[ \t(]))"
 )
-_NOT_JUDGED: Final = "one of very many in this file"
-_MOST_JUDGED: Final = 500
+_NOT_CLASSIFIED: Final = "one of very many in this file"
+_MAX_CLASSIFIED: Final = 500
 _LONGEST_LINE: Final = 240
-_MOST_CALLERS: Final = 50
+_MAX_CALLERS: Final = 50

@@ -47,9 +47,8 @@ def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -
             yield from _below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
             if mention.start >= read_until and _is_heading(text, mention, line):
                 entries = list(_entries(text, line.end()))
-                read_until = (
-                    entries[-1].end() if entries else 0
-                )  # a list is read once, even if its entries contain keywords
+                # A list is read once, even if its entries contain keywords.
+                read_until = entries[-1].end() if entries else 0
                 yield from _listed(entries, is_note=is_note)
 
 

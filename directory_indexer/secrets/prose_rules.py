@@ -59,13 +59,13 @@ def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
     if subject and word in _PASSWORD_WORDS:
         yield from _stated(text, subject)
     # Most sentences about a key neither end in a colon nor contain a digit or sign after it.
-    if subject is None or not _PROMISING.match(text, subject.end()):
+    if subject is None or not _VALUE_MAY_FOLLOW.match(text, subject.end()):
         return
     start, end = line_start(text, at, _MAX_BEFORE), subject.end()
-    if (match := _TELLING.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
+    if (match := _STATEMENT.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
         value = match["value"].rstrip(_MARKS)
         yield SecretSpan(match.start("value"), match.start("value") + len(value), PASSWORD)
-    elif (announced := _ANNOUNCING.match(text, end)) and is_strong(announced[1]):
+    elif (announced := _ANNOUNCEMENT.match(text, end)) and is_strong(announced[1]):
         yield SecretSpan(*announced.span(1), TOKEN)
     elif (number := _NETWORK_KEY.match(text, end)) and _NETWORK.search(text, start, at):
         yield SecretSpan(*number.span(1), PASSWORD)
@@ -102,14 +102,14 @@ _PUBLIC: Final = LazyPattern(
     r"(?i)public|cache|fingerprint|identifier|checksum|digest|hash|host|sort|partition|primary|foreign|commit"
 )
 _GENERATED: Final = LazyPattern(r"[0-9A-Za-z_]{16,128}")
-_PROMISING: Final = LazyPattern(r"[^\n\d!#$%&*+?@:-]{0,220}+(?:[\d!#$%&*+?@-]|:)")
-_TELLING: Final = LazyPattern(
+_VALUE_MAY_FOLLOW: Final = LazyPattern(r"[^\n\d!#$%&*+?@:-]{0,220}+(?:[\d!#$%&*+?@-]|:)")
+_STATEMENT: Final = LazyPattern(
     r"[^\n.:=|;]{0,70}?(?:[ ]{0,2}[:=]|"
     r"[ ](?:is|ist|lautet|est|es|è|é|to|auf|in|was|war|now|jest)(?:[ ](?:now|jetzt|now:))?[ ]?:?)[ *]{1,4}"
     r"(?P<quote>[\"'`„“«]{0,2})[ ]?"
     r"(?=[^\s\d!#$%&*+?@]{0,40}[\d!#$%&*+?@]|[a-z]{4}-[a-z]{4}-)(?P<value>[\w!#$%&*+?@~^.,;:)-]{8,128}+)(?=[\s\"'`“”»*]|\Z)"
 )
-_ANNOUNCING: Final = LazyPattern(
+_ANNOUNCEMENT: Final = LazyPattern(
     r"[^\n]{0,120}:[ \t]{0,4}(?:\r?\n){1,3}[ \t]{0,8}(?![\w.-]{1,60}=[^\s=]|\w{2,12}://)"
     r"(\w[!-~]{11,4000}+)[ \t]{0,8}(?=\r?\n[ \t]{0,8}\r?\n|\r?\n?\Z)"
 )

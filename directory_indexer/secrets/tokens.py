@@ -65,7 +65,7 @@ def _dotted(text: str, at: int) -> Iterator[SecretSpan]:
 def _is_example(token: str) -> bool:
     return (
         "EXAMPLE" in token
-        or is_placeholder(token[:_MAX_JUDGED].lstrip("&~:."))
+        or is_placeholder(token[:_MAX_CHECKED_CHARS].lstrip("&~:."))
         or any(part in token for part in _WELL_KNOWN)
     )
 
@@ -79,11 +79,11 @@ def _access_key_spans(text: str) -> Iterator[SecretSpan]:
     for match in _ACCESS_KEY.finditer(text):
         if _is_real(match[0]):
             yield SecretSpan(*match.span(), "access key")
-            if behind := _BEHIND.match(text, match.end()):
-                yield SecretSpan(*behind.span(1), "access key")
+            if secret := _SECRET_AFTER_ID.match(text, match.end()):
+                yield SecretSpan(*secret.span(1), "access key")
 
 
-_MAX_JUDGED: Final = 80
+_MAX_CHECKED_CHARS: Final = 80
 _MAX_NESTED: Final = 2
 _WELL_KNOWN: Final = (
     "4eC39HqLyjWDarj",  # the test key of Stripe's documentation
@@ -219,7 +219,7 @@ _ANCHORS: Final = (
     LazyPattern(r"-(?=[A-Za-z0-9][\w-]{15})"),
     LazyPattern(r"\.(?=[\w-]{16})"),
 )
-_BEHIND: Final = LazyPattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
+_SECRET_AFTER_ID: Final = LazyPattern(r"(?!\n)[^\w+=\n]{1,12}([A-Za-z0-9+/]{40})(?![\w+/=])")
 _ACCESS_KEY: Final = LazyPattern(
     r"A(?:(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[A-Z2-7]{16}(?![A-Za-z0-9+/])|BSK[A-Za-z0-9+/]{100,270}+|Iza[\w-]{35}(?![\w-])"
     r"|TATT3[\w=-]{60,250}+|KCp[A-Za-z0-9]{60,80}+|GE-(?:SECRET-KEY|PLUGIN-[A-Z0-9-]{1,20})-1[A-Z0-9]{30,400}+"

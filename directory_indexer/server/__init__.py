@@ -69,7 +69,7 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
 
     with importing():
         parts = _build_parts(app, options)
-        server = make_server(parts.executor, parts.model, offer=toolset_of(app))
+        server = make_server(parts.executor, parts.model, toolset=toolset_of(app))
     greeter.stop()
 
     def close() -> None:
@@ -108,7 +108,7 @@ def serve_page(app: App, options: ServeOptions, access: Access, page_options: Pa
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with importing():
         parts = _build_parts(app, options)
-        server_factory = functools.partial(make_server, parts.executor, parts.model, offer=toolset_of(app))
+        server_factory = functools.partial(make_server, parts.executor, parts.model, toolset=toolset_of(app))
         tools = parts.executor.tools
         administration = Administration(app.registry, app.loaded.data_dir, AdminJobs(app, tools).all())
         http_parts = HttpParts(app, parts.executor, parts.model, IngestWorker(tools.collections), administration, page)

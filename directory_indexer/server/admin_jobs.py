@@ -49,24 +49,24 @@ class AdminJobs:
             OperationKind.PURGE: self.purge,
         }
 
-    def optimize(self, collection: str, _: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+    def optimize(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Check and repair an index, and compact it."""
         with self._collections.using(collection) as opened:
             before = _size(opened.app)
             repaired: list[str] = []
-            for finding in (*_repair(opened.app, tell), *repair_documents(opened)):
-                tell(finding.check)
+            for finding in (*_repair(opened.app, report_progress), *repair_documents(opened)):
+                report_progress(finding.check)
                 repaired += [finding.message] if finding.verdict is Verdict.REPAIRED else []
-            _compact(opened.app, tell)
+            _compact(opened.app, report_progress)
             return {"repaired": repaired, "bytes_before": before, "bytes_after": _size(opened.app)}
 
-    def rebuild(self, collection: str, _: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+    def rebuild(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Read all files and documents again, by an index run in a child process."""
         jobs = self._tools.jobs.of(collection)
         job = jobs.rebuild()
         while not is_ended(run := jobs.state_of(job)):
             try:
-                tell(f"{run.phase}: {run.files_done:,} of {run.files_total:,} files")
+                report_progress(f"{run.phase}: {run.files_done:,} of {run.files_total:,} files")
             except OperationStoppedError:
                 jobs.cancel(job)
                 raise
@@ -78,23 +78,23 @@ class AdminJobs:
             opened.queue.refreshed(opened.documents.all())
         return {"run": run.id, "counts": dict(run.counts or {})}
 
-    def purge(self, collection: str, _: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+    def purge(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Remove deleted data for good: from the index, the disk, and the stored responses to repeated requests."""
         with self._collections.using(collection) as opened:
-            tell("documents that are being deleted")
+            report_progress("documents that are being deleted")
             opened.queue.recover()
-            _compact(opened.app, tell)
+            _compact(opened.app, report_progress)
             residue = opened.app.docstore.upkeep.left_behind()
-        tell("answers and operations of before")
+        report_progress("answers and operations of before")
         StoredResponses(self._app.registry).forget()
         Operations(self._app.registry).forget_ended()
         return {"left_behind": residue}
 
-    def back_up(self, _: str, options: Mapping[str, Any], tell: ReportProgress) -> Mapping[str, Any]:
+    def back_up(self, _: str, options: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Write a backup of everything into the backup directory of the operator."""
         directory = backup_place(self._collections.app.loaded, str(options["name"]))
         directory.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-        report = back_up(self._app, self._collections, directory, tell=tell)
+        report = back_up(self._app, self._collections, directory, report_progress=report_progress)
         return {**to_json_object(backup_answer(report)), "place": directory.name}
 
 
@@ -113,31 +113,31 @@ def backup_place(loaded: LoadedConfig, name: str) -> Path:
     return directory / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
 
 
-def _compact(app: App, tell: ReportProgress) -> None:
+def _compact(app: App, report_progress: ReportProgress) -> None:
     """Remove the vectors of deleted texts, and compact the database."""
-    _wait_until_unlocked(app, tell)
+    _wait_until_unlocked(app, report_progress)
     with hold_write_lock(app.docstore, app.lock_path):
-        tell("vectors")
+        report_progress("vectors")
         app.vectorizer.merger.forget_gone()
-        tell("the database is written anew")
+        report_progress("the database is written anew")
         app.docstore.upkeep.compact()
 
 
-def _repair(app: App, tell: ReportProgress) -> tuple[Finding, ...]:
+def _repair(app: App, report_progress: ReportProgress) -> tuple[Finding, ...]:
     while True:
-        _wait_until_unlocked(app, tell)
+        _wait_until_unlocked(app, report_progress)
         with contextlib.suppress(LockedError):  # of a run that just began
             return tuple(app.doctor.repair())
 
 
-def _wait_until_unlocked(app: App, tell: ReportProgress) -> None:
+def _wait_until_unlocked(app: App, report_progress: ReportProgress) -> None:
     """Wait until no index run is in progress.
 
     Raises:
-        LeftOffError: the operation is paused or cancelled before.
+        OperationStoppedError: the operation is paused or cancelled before.
     """
     while app.status.is_locked():
-        tell(_WAITS)
+        report_progress(_WAITS)
         time.sleep(_POLL_SECONDS)
 
 

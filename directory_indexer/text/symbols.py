@@ -20,31 +20,31 @@ _SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
 
 def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
     """Yield the lines on a name, of at most `max_tokens` tokens; 0 means no limit."""
-    room = max_tokens * _BYTES_PER_TOKEN - _NOTES_BYTES if max_tokens else None
+    budget = max_tokens * _BYTES_PER_TOKEN - _NOTES_BYTES if max_tokens else None
     definitions = _definition_lines(symbol, paths)
-    head = _fitting(definitions, None if room is None else int(room * _DEFINITIONS_SHARE))
+    head = _fitting(definitions, None if budget is None else int(budget * _DEFINITIONS_SHARE))
     yield from head
     n_fitting = min(len(symbol.definitions), len(head) // 2)
     if n_more := len(symbol.definitions) - n_fitting:
         yield line(Span(f"  {count(n_more, 'more definition')}: name what it stands in, as in Class.name", Style.NOTE))
-    room = None if room is None else room - _n_bytes(head)
-    callers = _fitting(_caller_lines(symbol.callers, paths), None if room is None else int(room * _CALLERS_SHARE))
+    budget = None if budget is None else budget - _n_bytes(head)
+    callers = _fitting(_caller_lines(symbol.callers, paths), None if budget is None else int(budget * _CALLERS_SHARE))
     yield from callers
     if symbol.callers and (n_more := len(symbol.callers) + 1 - len(callers)):
         yield line(Span(f"  {count(n_more, 'more caller')}", Style.NOTE))
-    yield from _uses_lines(symbol, paths, None if room is None else max(room - _n_bytes(callers), 0))
+    yield from _uses_lines(symbol, paths, None if budget is None else max(budget - _n_bytes(callers), 0))
 
 
-def _uses_lines(symbol: FoundSymbol, paths: PathStyle, room: int | None) -> Iterator[Line]:
+def _uses_lines(symbol: FoundSymbol, paths: PathStyle, budget: int | None) -> Iterator[Line]:
     free = 0.0
     for name, share in _SHARES:
         parts: Sequence[Uses] = getattr(symbol, name)
         if not parts:
             free += share
             continue
-        own = None if room is None else max(int(room * (share + free)), 0)
+        own = None if budget is None else max(int(budget * (share + free)), 0)
         lines = _fitting(_part_lines(name, parts, paths), own)
-        free = 0.0 if own is None or not room else max((own - _n_bytes(lines)) / room, 0.0)
+        free = 0.0 if own is None or not budget else max((own - _n_bytes(lines)) / budget, 0.0)
         yield from lines
         n_files = sum(1 for _ in groupby(parts, key=lambda part: part.path))
         if n_more := 1 + n_files + sum(len(part.uses) for part in parts) - len(lines):
@@ -126,14 +126,14 @@ def _use_line(symbol: str, use: Use) -> Line:
     )
 
 
-def _fitting(lines: Iterable[Line], room: int | None) -> list[Line]:
+def _fitting(lines: Iterable[Line], budget: int | None) -> list[Line]:
     """Return the first lines that fit, and at least one."""
-    if room is None:
+    if budget is None:
         return list(lines)
     fitting_lines: list[Line] = []
     for next_line in lines:
-        room -= _n_bytes([next_line])
-        if room < 0 and fitting_lines:
+        budget -= _n_bytes([next_line])
+        if budget < 0 and fitting_lines:
             break
         fitting_lines.append(next_line)
     return fitting_lines

@@ -1,4 +1,4 @@
-"""Trees and indexes to measure on: text of made-up words, and vectors of chance in the place of the model's."""
+"""Trees and indexes to measure on: text of made-up words, and random vectors in place of those of the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.measure import DIRINDEX, Command, Options, cost_of
-from cheap import CHEAPLY, cheap_app
+from cheap import CHEAP_COMMAND, cheap_app
 
 CHUNKS_PER_FILE: Final = 10
 N_PARTS: Final = 50
@@ -36,14 +36,14 @@ class Corpus(NamedTuple):
 
 
 def corpus_of(n_chunks: int, place: Path) -> Corpus:
-    """Make a tree of about so many chunks and its index, unless they are there."""
+    """Create a tree of about so many chunks and its index, unless they exist, and return them."""
     tree = place / f"large-{n_chunks}-tree"
     make_tree(tree, n_files=-(-n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
     return indexed(tree, place / f"large-{n_chunks}-index")
 
 
 def large_tree(options: Options) -> Corpus:
-    """Take the sources of Linux or make a tree, and make its index unless it is there."""
+    """Return the sources of Linux or a generated tree, with an index, which is created unless it exists."""
     if options.linux:
         return indexed(options.linux, options.place / "linux-index")
     tree = options.place / f"small-{options.n_files_large}-tree"
@@ -52,8 +52,8 @@ def large_tree(options: Options) -> Corpus:
 
 
 def indexed(tree: Path, data_dir: Path) -> Corpus:
-    """Index a tree with vectors of chance, or bring its index up to date."""
-    cost_of((*CHEAPLY, *index_command(tree, data_dir, "complete")[1:]))
+    """Index a tree with random vectors, or bring its index up to date."""
+    cost_of((*CHEAP_COMMAND, *index_command(tree, data_dir, "complete")[1:]))
     app = cheap_app(data_dir)
     summary = app.status.summary()
     app.close()
@@ -77,28 +77,28 @@ def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
     """Write files of about so many chunks, unless they are there."""
     if root.is_dir():
         return
-    words, chance = vocabulary(), random.Random(7)
+    words, rng = vocabulary(), random.Random(7)
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
     for number in range(n_files):
         directory = root / f"part{number // _FILES_PER_DIRECTORY % N_PARTS}" / f"topic{number // _FILES_PER_DIRECTORY}"
         directory.mkdir(parents=True, exist_ok=True)
-        drawn = iter(chance.choices(words, cum_weights=weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
+        drawn = iter(rng.choices(words, cum_weights=weights, k=n_chunks_each * _LINES_PER_CHUNK * _WORDS_PER_LINE))
         lines = [" ".join(line) for line in zip(*[drawn] * _WORDS_PER_LINE, strict=True)]
         (directory / f"note{number}.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
 def vocabulary() -> list[str]:
-    """Make words that can be spoken; the first ones are used most."""
-    chance = random.Random(7)
+    """Return words that can be spoken; the first ones are used most."""
+    rng = random.Random(7)
     syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
-    return list(dict.fromkeys("".join(chance.choices(syllables, k=chance.randint(1, 4))) for _ in range(30_000)))
+    return list(dict.fromkeys("".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(30_000)))
 
 
 def queries(number: int) -> list[str]:
-    """Ask for words that are neither the most common nor the rarest."""
-    chance = random.Random(11)
+    """Return queries of words that are neither the most common nor the rarest."""
+    rng = random.Random(11)
     words = vocabulary()[50:5000]
-    return [" ".join(chance.choices(words, k=4)) for _ in range(number)]
+    return [" ".join(rng.choices(words, k=4)) for _ in range(number)]
 
 
 def find_command(directories: Sequence[Path], *action: str) -> Command:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PYTHON: Final = sys.executable
 NOTHING: Final = {"python -c pass": (PYTHON, "-c", "pass")}
-"""The baseline of commands: what an interpreter costs."""
+"""The baseline of commands: the start of an interpreter."""
 
 Item = TypeVar("Item")
 
@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.05
 
 Command: TypeAlias = Sequence[str]
 Prepared: TypeAlias = Callable[[], Command]
-"""Makes ready what a command needs each time that it runs, which costs it nothing; gives the command."""
+"""Prepares what a command needs before each run, which is not measured; returns the command."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def costs(commands: Mapping[str, Command | Prepared], *, rounds: int, is_watched
 
 
 def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
-    """Compare two commands."""
+    """Yield the comparison of two commands."""
     yield Row(what, "ms of processor", ours.cpu, baseline.cpu, of)
     yield Row(what, "ms of the clock", ours.wall, baseline.wall, of)
 

@@ -20,7 +20,7 @@ from evaluation.rivals import Ripgrep, Row
 
 from directory_indexer.app import App
 from directory_indexer.formats.kinds import kind_for_alias
-from directory_indexer.search.locating import Candidates, Located, LocateRequest, Spot, gathered, within
+from directory_indexer.search.locating import Candidates, Located, LocateRequest, Spot, gather_candidates, select_within
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.symbol_source import CALLABLE, SourceText
 
@@ -197,11 +197,13 @@ class _Located:
 
     def recalls(self, question: Question) -> tuple[float, ...]:
         candidates = self._gathered(question)
-        return tuple(self._recall(within(candidates, budget), question, budget) for budget in BUDGETS)
+        return tuple(self._recall(select_within(candidates, budget), question, budget) for budget in BUDGETS)
 
     def function_recalls(self, question: Question, functions: frozenset[Function]) -> tuple[float, ...]:
         """Return the share of functions of which lines are named, at each budget."""
-        return tuple(self._share_named(within(self._gathered(question), budget), functions) for budget in BUDGETS)
+        return tuple(
+            self._share_named(select_within(self._gathered(question), budget), functions) for budget in BUDGETS
+        )
 
     def _share_named(self, places: Located, functions: frozenset[Function]) -> float:
         spots = [(self._row(spot).path, spot) for spot in (*places.code, *places.tests, *places.documents)]
@@ -233,7 +235,7 @@ class _Located:
     def _gathered(self, question: Question) -> Candidates:
         if self._last is None or self._last[0] != question:
             request = LocateRequest(question.text, embedding_seconds=_SECONDS)
-            self._last = question, gathered(self._app.docstore, self._app.searcher, request)
+            self._last = question, gather_candidates(self._app.docstore, self._app.searcher, request)
         return self._last[1]
 
 

@@ -58,7 +58,7 @@ class _Crowd:
 
 
 def crowd(torture: Torture) -> str:
-    """Two writers, four readers that start anew for each question, and two servers."""
+    """Run two writers, four readers that start anew for each question, and two servers."""
     roots = (torture.place / "one", torture.place / "two")
     shared = _Crowd(torture, roots, torture.place / "index")
     for root in roots:
@@ -89,21 +89,21 @@ def _guarded(member: Callable[[_Crowd, int], None], shared: _Crowd, number: int)
 
 
 def _writer(shared: _Crowd, number: int) -> None:
-    chance = random.Random(shared.torture.seed + number)
+    rng = random.Random(shared.torture.seed + number)
     version = 0
     while not shared.is_over:
         version += 1
-        for file_number in chance.sample(range(_N_FILES), 4):
+        for file_number in rng.sample(range(_N_FILES), 4):
             _write(shared.roots[number], file_number, version)
         shared.command("index", "index", shared.roots[number], "--quiet")
 
 
 def _reader(shared: _Crowd, number: int) -> None:
-    chance = random.Random(shared.torture.seed + 100 + number)
+    rng = random.Random(shared.torture.seed + 100 + number)
     while not shared.is_over:
-        root, file_number = chance.choice(shared.roots), chance.randrange(_N_FILES)
+        root, file_number = rng.choice(shared.roots), rng.randrange(_N_FILES)
         path = root / f"file{file_number}.md"
-        match chance.randrange(3):
+        match rng.randrange(3):
             case 0:
                 got = json.loads(shared.command("get", "get", path, "--json"))["text"]
                 _require_one_version(shared, got, f"get {path}")
@@ -116,13 +116,13 @@ def _reader(shared: _Crowd, number: int) -> None:
 
 
 def _server(shared: _Crowd, number: int) -> None:
-    chance = random.Random(shared.torture.seed + 200 + number)
+    rng = random.Random(shared.torture.seed + 200 + number)
     with RawClient("--data-dir", shared.data_dir, environ=dict(os.environ)) as client:
         client.shake_hands()
         while not shared.is_over:
-            file_number, root = chance.randrange(_N_FILES), chance.choice(shared.roots)
+            file_number, root = rng.randrange(_N_FILES), rng.choice(shared.roots)
             started = time.monotonic()
-            if chance.random() < 0.5:  # noqa: PLR2004 - one of two
+            if rng.random() < 0.5:  # noqa: PLR2004 - one of two
                 result = client.call("search", query=f"subject{file_number} of the crowd", path=str(root))
             else:
                 result = client.call("get_content", path=str(root / f"file{file_number}.md"))

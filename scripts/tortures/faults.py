@@ -28,18 +28,18 @@ _MERGE_AT: Final = 48
 
 
 def faults(torture: Torture) -> str:
-    """Try faults at all writes of a run in an order of chance, as many as `size` or as time allows."""
+    """Try faults at all writes of a run in an order of rng, as many as `size` or as time allows."""
     root, before, truth_dir = torture.place / "tree", torture.place / "before", torture.place / "truth"
     plant_small(root)
     torture.result_of("the first run", Child(run_index, before, root, merge_at=_MERGE_AT))
     for _ in range(25):
-        mutate(root, torture.chance)
+        mutate(root, torture.rng)
     torture.result_of("a run without a fault", Child(run_index, truth_dir, root, merge_at=_MERGE_AT))
     truth = torture.result_of("an index without a fault", Child(contents, truth_dir))
     counted = Child(_count_writes, _copy(before, torture.place / "counted"), root)
     n_writes = torture.result_of("counting the writes", counted) or 0
     points = [(kind, at) for at in range(1, n_writes + 1) for kind in _KINDS]
-    torture.chance.shuffle(points)
+    torture.rng.shuffle(points)
     lanes = []
     for lane in range(n_lanes := os.cpu_count() or 1):
         share, data_dir = points[: torture.size][lane::n_lanes], torture.place / f"lane{lane}"
@@ -155,10 +155,10 @@ def damage(torture: Torture) -> str:
     while torture.goes_on(n_damaged):
         _copy(before, data_dir)
         # Half of the time the database, which is one file of many.
-        victim = data_dir / ("data.db" if n_damaged % 2 else torture.chance.choice(victims))
+        victim = data_dir / ("data.db" if n_damaged % 2 else torture.rng.choice(victims))
         # What stands in the place of the database and is no file is nobody's to remove.
-        way = torture.chance.choice(list(_WAYS)[: -1 if victim.name == "data.db" else None])
-        _WAYS[way](victim, torture.chance)
+        way = torture.rng.choice(list(_WAYS)[: -1 if victim.name == "data.db" else None])
+        _WAYS[way](victim, torture.rng)
         n_damaged += 1
         what = f"damage {n_damaged}: {victim.relative_to(data_dir)}, {way}"
         torture.result_of(f"{what}: search", Child(_search, data_dir))
@@ -190,29 +190,29 @@ def _search(data_dir: Path) -> None:
                 raise AssertionError(f"has no hint: {error.message} ({error.hint})") from error
 
 
-def _flip(path: Path, chance: random.Random, n_bits: int) -> None:
+def _flip(path: Path, rng: random.Random, n_bits: int) -> None:
     content = bytearray(path.read_bytes() or b"\0")
     for _ in range(n_bits):
-        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
     path.write_bytes(content)
 
 
-def _zero_a_page(path: Path, chance: random.Random) -> None:
+def _zero_a_page(path: Path, rng: random.Random) -> None:
     content = bytearray(path.read_bytes())
-    start = chance.randrange(len(content) + 1) // 4096 * 4096
+    start = rng.randrange(len(content) + 1) // 4096 * 4096
     content[start : start + 4096] = bytes(len(content[start : start + 4096]))
     path.write_bytes(content)
 
 
 _WAYS: Final[dict[str, Callable[[Path, random.Random], object]]] = {
-    "cut short": lambda path, chance: os.truncate(path, chance.randrange(path.stat().st_size + 1)),
+    "cut short": lambda path, rng: os.truncate(path, rng.randrange(path.stat().st_size + 1)),
     "empty": lambda path, _: os.truncate(path, 0),
     "removed": lambda path, _: path.unlink(),
-    "lengthened": lambda path, chance: path.write_bytes(path.read_bytes() + chance.randbytes(100)),
-    "one bit": lambda path, chance: _flip(path, chance, 1),
-    "many bits": lambda path, chance: _flip(path, chance, 100),
+    "lengthened": lambda path, rng: path.write_bytes(path.read_bytes() + rng.randbytes(100)),
+    "one bit": lambda path, rng: _flip(path, rng, 1),
+    "many bits": lambda path, rng: _flip(path, rng, 100),
     "a page of zeros": _zero_a_page,
     "zeros": lambda path, _: path.write_bytes(bytes(path.stat().st_size)),
-    "chance": lambda path, chance: path.write_bytes(chance.randbytes(path.stat().st_size)),
+    "chance": lambda path, rng: path.write_bytes(rng.randbytes(path.stat().st_size)),
     "a directory": lambda path, _: (path.unlink(), path.mkdir()),
 }

@@ -47,12 +47,12 @@ def kills(torture: Torture) -> str:
     seconds = {True: whole, False: whole / 4}
     n_kills = n_finished = 0
     while torture.goes_on(n_kills):
-        is_new = torture.chance.random() < _FROM_NOTHING
+        is_new = torture.rng.random() < _FROM_NOTHING
         if is_new:
             shutil.rmtree(data_dir, ignore_errors=True)
         child = Child(run_index, data_dir, root)
-        is_group = torture.chance.random() < 0.5  # noqa: PLR2004 - sometimes the workers live on, and must notice
-        if not child.ends_within(torture.chance.uniform(0, seconds[is_new])):
+        is_group = torture.rng.random() < 0.5  # noqa: PLR2004 - sometimes the workers live on, and must notice
+        if not child.ends_within(torture.rng.uniform(0, seconds[is_new])):
             child.kill() if is_group else os.kill(child.pid, signal.SIGKILL)
         code, result = child.wait()
         n_kills, n_finished = n_kills + (code < 0), n_finished + (code == 0)
@@ -61,8 +61,8 @@ def kills(torture: Torture) -> str:
         torture.result_of(f"kill {n_kills}: a search of what is left", Child(_look, data_dir))
         if (n_kills + 1) % _COMPARE_EVERY == 0:
             torture.compare_with_fresh(data_dir, root, f"kill {n_kills}")
-        for _ in range(torture.chance.randint(0, 6)):
-            mutate(root, torture.chance)
+        for _ in range(torture.rng.randint(0, 6)):
+            mutate(root, torture.rng)
     torture.compare_with_fresh(data_dir, root, "in the end")
     findings = torture.result_of("the doctor", Child(problems_of, data_dir))
     torture.require(not findings, f"the doctor finds: {findings}")
@@ -85,7 +85,7 @@ def changes(torture: Torture) -> str:
     plant(root)
     n_changes = n_rounds = 0
     while torture.goes_on(n_rounds):
-        done = [mutate(root, torture.chance) for _ in range(torture.chance.randint(1, 25))]
+        done = [mutate(root, torture.rng) for _ in range(torture.rng.randint(1, 25))]
         n_changes, n_rounds = n_changes + len(done), n_rounds + 1
         torture.compare_with_fresh(torture.place / "index", root, f"round {n_rounds} after {', '.join(done)}")
     return f"{n_changes} changes in {n_rounds} rounds, each compared with a fresh index"
@@ -98,7 +98,7 @@ def copies(torture: Torture) -> str:
     n_copies = n_torn = 0
     while torture.goes_on(n_copies):
         child = Child(run_index, data_dir, root)
-        time.sleep(torture.chance.uniform(0, 2))
+        time.sleep(torture.rng.uniform(0, 2))
         is_stopped = n_copies % 2 == 0
         if is_stopped:
             os.kill(child.pid, signal.SIGSTOP)
@@ -113,8 +113,8 @@ def copies(torture: Torture) -> str:
         if not damage:
             torture.compare_with_fresh(copy, root, what)
         torture.result_of(f"{what}: the run itself", child)
-        for _ in range(torture.chance.randint(1, 10)):
-            mutate(root, torture.chance)
+        for _ in range(torture.rng.randint(1, 10)):
+            mutate(root, torture.rng)
     return f"{n_copies} copies completed, of which {n_torn} were copied while they changed and said to be damaged"
 
 

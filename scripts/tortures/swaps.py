@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from cheap import CHEAPLY
+from cheap import CHEAP_COMMAND
 from serving import RawClient
 from tortures.workbench import Child, complaint_of, contents, run_command, start_command
 
@@ -47,9 +47,9 @@ _COLUMNS: Final = (
 
 
 def swaps(torture: Torture) -> str:
-    """Run the scenarios, then `size` rounds of chance, or as many as time allows."""
+    """Run the scenarios, then `size` rounds of rng, or as many as time allows."""
     n_rounds = n_swaps = 0
-    rounds = _rounds(torture.chance)
+    rounds = _rounds(torture.rng)
     while torture.goes_on(n_rounds):
         scenario = next(rounds)
         n_rounds += 1
@@ -75,8 +75,8 @@ class Stage:
 
     def __init__(self, torture: Torture, place: Path, number: int, what: str) -> None:
         self.torture, self.place, self.what = torture, place, f"round {number}, {what}"
-        self.chance = random.Random(f"{torture.seed} {number}")
-        self.words = (f"qzx{self.chance.randrange(10**9)}", f"vkj{self.chance.randrange(10**9)}")
+        self.rng = random.Random(f"{torture.seed} {number}")
+        self.words = (f"qzx{self.rng.randrange(10**9)}", f"vkj{self.rng.randrange(10**9)}")
         self.outer = place / "outer"
         self.root = self.outer / "middle" / "root"
         self.data_dir = place / "index"
@@ -113,11 +113,11 @@ class Stage:
     def change_files(self) -> None:
         """Write something for a run to read, also where directories are swapped just now."""
         for _ in range(_FILES_TO_CHANGE):
-            path = self.root / self.chance.choice(DIRECTORIES) / f"file{self.chance.randrange(_N_FILES)}.md"
+            path = self.root / self.rng.choice(DIRECTORIES) / f"file{self.rng.randrange(_N_FILES)}.md"
             # Whoever writes through a link would make the private tree public himself.
             if path.resolve(strict=False) == path:
                 with contextlib.suppress(OSError):
-                    self.write(path, self.chance.randrange(10**6))
+                    self.write(path, self.rng.randrange(10**6))
 
     def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
         if not self.torture.failures:
@@ -126,12 +126,12 @@ class Stage:
     def index(self, *, data_dir: Path | None = None, codes: tuple[int, ...] = (0,), is_named: bool = True) -> None:
         """Run `dirindex index`, of the tree or of all that is indexed."""
         words = (self.root,) if is_named else ()
-        done = run_command(*CHEAPLY, "index", *words, "-q", "--data-dir", data_dir or self.data_dir)
+        done = run_command(*CHEAP_COMMAND, "index", *words, "-q", "--data-dir", data_dir or self.data_dir)
         complaint = complaint_of(done, frozenset(codes))
         self.require(not complaint, f"a run {complaint}")
 
     def started(self, *words: str | Path) -> subprocess.Popen[bytes]:
-        return start_command(*CHEAPLY, "index", *words, "--quiet", "--data-dir", self.data_dir)
+        return start_command(*CHEAP_COMMAND, "index", *words, "--quiet", "--data-dir", self.data_dir)
 
     @contextlib.contextmanager
     def served(self, *words: str | Path) -> Iterator[RawClient]:
@@ -199,11 +199,11 @@ class Swapper:
         self._thread.join()
 
     def _swap_on(self) -> None:
-        chance = random.Random(self._stage.chance.random())
-        while not self._must_end.wait(10 ** chance.uniform(-3.5, 0)):
-            with swapped(self._stage, chance.choice(self._victims), exchanges=chance.random() < 0.5):  # noqa: PLR2004
+        rng = random.Random(self._stage.rng.random())
+        while not self._must_end.wait(10 ** rng.uniform(-3.5, 0)):
+            with swapped(self._stage, rng.choice(self._victims), exchanges=rng.random() < 0.5):  # noqa: PLR2004
                 # Not cut short by the end, for a run that is just ending should meet it.
-                time.sleep(10 ** chance.uniform(-3.5, 0.3))
+                time.sleep(10 ** rng.uniform(-3.5, 0.3))
             self.n_swaps += 1
 
 
@@ -281,7 +281,7 @@ def _allowed_directory_after_the_call(stage: Stage) -> int:
                 "tools/call", {"name": "index", "arguments": {"path": str(stage.root), "wait_seconds": 0}}
             )
             time.sleep(delay)
-            with swapped(stage, stage.chance.choice(stage.above)):
+            with swapped(stage, stage.rng.choice(stage.above)):
                 client.answer_to(reply)
                 # The run resolves the path when it has started; asking again would be about the link.
                 time.sleep(_WATCHED_SECONDS)
@@ -311,7 +311,7 @@ def _watching_command(stage: Stage) -> int:
 
 
 def _client(stage: Stage) -> int:
-    return _client_of(stage, (), lambda: {"path": str(stage.root)} if stage.chance.random() < 0.5 else {})  # noqa: PLR2004
+    return _client_of(stage, (), lambda: {"path": str(stage.root)} if stage.rng.random() < 0.5 else {})  # noqa: PLR2004
 
 
 def _client_of_an_allowed_directory(stage: Stage) -> int:
@@ -388,7 +388,7 @@ _OTHERS: Final[tuple[Scenario, ...]] = (
 )
 
 
-def _rounds(chance: random.Random) -> Iterator[Scenario]:
+def _rounds(rng: random.Random) -> Iterator[Scenario]:
     yield from _FIRST
     while True:
-        yield from chance.sample(_OTHERS, len(_OTHERS))
+        yield from rng.sample(_OTHERS, len(_OTHERS))

@@ -1,4 +1,4 @@
-"""Workbench of all tortures: a tree that changes by chance, runs in processes of their own, and their comparison."""
+"""Workbench of all tortures: a tree with random changes, runs in processes of their own, and their comparison."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LARGE_CHARS = 300_000
 
 @dataclass
 class Torture:
-    """One part of one run: its chance, its place, how long it may take, and what went wrong."""
+    """One part of one run: its random numbers, directory and time limit, and the failures so far."""
 
     seed: int
     place: Path
@@ -65,7 +65,7 @@ class Torture:
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.chance = random.Random(self.seed)
+        self.rng = random.Random(self.seed)
         remove(self.place)
         self.place.mkdir(parents=True)
 
@@ -243,33 +243,33 @@ def _is_near(vector: NDArray[np.float32] | None, other: NDArray[np.float32] | No
 
 
 def plant_small(root: Path) -> None:
-    """Make a tree of a few real files."""
+    """Write a tree of a few real files."""
     documents = PACKAGE / "storage" / "documents"
     shutil.copytree(documents, root / "documents", ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def plant(root: Path) -> None:
-    """Make a tree of real files, a part of this package, with one that is large enough for a worker process."""
+    """Write a tree of real files, a part of this package, with one that is large enough for a worker process."""
     for part in _PARTS:
         shutil.copytree(PACKAGE / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "walk").glob("*.py")))
     (root / "large.txt").write_text(sources[:_LARGE_CHARS] * (_LARGE_CHARS // len(sources) + 1), encoding="utf-8")
 
 
-def some_text(chance: random.Random) -> str:
-    """Make a text of a few paragraphs."""
-    lines = (" ".join(chance.choices(_WORDS, k=9)) for _ in range(chance.randint(1, 40)))
-    return f"# Note {chance.randrange(1000)}\n\n" + "\n\n".join(lines) + "\n"
+def some_text(rng: random.Random) -> str:
+    """Return a text of a few paragraphs."""
+    lines = (" ".join(rng.choices(_WORDS, k=9)) for _ in range(rng.randint(1, 40)))
+    return f"# Note {rng.randrange(1000)}\n\n" + "\n\n".join(lines) + "\n"
 
 
-def mutate(root: Path, chance: random.Random) -> str:
+def mutate(root: Path, rng: random.Random) -> str:
     """Change a tree in one of the ways in which trees change; return its name."""
     paths = [path for path in sorted(root.rglob("*")) if not path.name.startswith(".")]
     files = [path for path in paths if path.is_file() and not path.is_symlink()]
     directories = [path for path in paths if path.is_dir()]
-    name = chance.choice(list(_CHANGES))
+    name = rng.choice(list(_CHANGES))
     with contextlib.suppress(OSError, IndexError, ValueError):
-        _CHANGES[name](_Chosen(root, *chance.sample(files, 2), chance.choice(directories), len(files), chance))
+        _CHANGES[name](_Chosen(root, *rng.sample(files, 2), rng.choice(directories), len(files), rng))
     return name
 
 
@@ -282,17 +282,15 @@ class _Chosen:
     other: Path
     directory: Path
     n_files: int
-    chance: random.Random
+    rng: random.Random
 
     @property
     def text(self) -> str:
-        return some_text(self.chance)
+        return some_text(self.rng)
 
     def new(self, name: str) -> Path:
         """Return a path for something new, next to anything."""
-        return (
-            self.chance.choice((self.root, self.directory, self.file.parent)) / f"{self.chance.randrange(10**6)}{name}"
-        )
+        return self.rng.choice((self.root, self.directory, self.file.parent)) / f"{self.rng.randrange(10**6)}{name}"
 
     def written(self, path: Path) -> Path:
         path.parent.mkdir(exist_ok=True)
@@ -308,7 +306,7 @@ class _Chosen:
         spare.rename(self.other)
 
     def time_ns(self) -> tuple[int, int]:
-        return 10**9, 10**9 + self.chance.randrange(100)
+        return 10**9, 10**9 + self.rng.randrange(100)
 
 
 _CHANGES: Final[dict[str, Callable[[_Chosen], object]]] = {
@@ -319,12 +317,12 @@ _CHANGES: Final[dict[str, Callable[[_Chosen], object]]] = {
     "move": lambda it: it.file.rename(it.new(it.file.name)),
     "copy": lambda it: shutil.copy(it.file, it.new(it.file.name)),
     "swap": _Chosen.swap,
-    "move a directory": lambda it: it.directory.rename(it.root / f"dir{it.chance.randrange(10**6)}"),
+    "move a directory": lambda it: it.directory.rename(it.root / f"dir{it.rng.randrange(10**6)}"),
     "empty": lambda it: it.file.write_bytes(b""),
-    "make binary": lambda it: it.file.write_bytes(b"\x7fELF" + it.chance.randbytes(500)),
-    "ignore": lambda it: (it.directory / it.chance.choice((".gitignore", ".dirindexignore"))).write_text(it.rules()),
-    "ignore no more": lambda it: it.chance.choice(sorted(it.root.rglob(".*ignore"))).unlink(),
+    "make binary": lambda it: it.file.write_bytes(b"\x7fELF" + it.rng.randbytes(500)),
+    "ignore": lambda it: (it.directory / it.rng.choice((".gitignore", ".dirindexignore"))).write_text(it.rules()),
+    "ignore no more": lambda it: it.rng.choice(sorted(it.root.rglob(".*ignore"))).unlink(),
     "touch": lambda it: os.utime(it.file, ns=it.time_ns()),
     "make a directory of a file": lambda it: (it.file.unlink(), it.written(it.file / "inside.md")),
-    "link": lambda it: it.new("link").symlink_to(it.chance.choice((it.file, it.other, it.root))),
+    "link": lambda it: it.new("link").symlink_to(it.rng.choice((it.file, it.other, it.root))),
 }

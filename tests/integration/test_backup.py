@@ -73,14 +73,14 @@ def silent(_: str) -> None:
 
 
 def tried(team: Team, target: Path) -> None:
-    back_up(team.app, team.collections, target, tell=silent)
+    back_up(team.app, team.collections, target, report_progress=silent)
 
 
 def restored(
     source: Path, data_dir: Path, *, may_replace: bool = False, environ: Mapping[str, str] = MappingProxyType({})
 ) -> Team:
     team = Team(data_dir, **environ)
-    restore(team.app, source, RestoreOptions(may_replace=may_replace), tell=silent)
+    restore(team.app, source, RestoreOptions(may_replace=may_replace), report_progress=silent)
     team.close()
     return Team(data_dir, **environ)
 
@@ -120,7 +120,7 @@ def complete(team: Team) -> None:
 
 
 def test_a_backup_counts_what_is_indexed_and_what_it_takes_on_the_disk(team: Team, tmp_path: Path) -> None:
-    report = back_up(team.app, team.collections, tmp_path / "backup", tell=silent)
+    report = back_up(team.app, team.collections, tmp_path / "backup", report_progress=silent)
     listed = [team.collections.look_at(name) for name in team.collections.names()]
     assert report.n_indexed == sum(one.index.n_files for one in listed) > 0
     assert report.n_documents == sum(sum(one.documents.values()) for one in listed)
@@ -251,7 +251,7 @@ def test_no_secret_of_the_configuration_is_backed_up(tmp_path: Path) -> None:
     (data_dir / "config.json").chmod(0o600)
     app = App(load_config(file=None, data_dir=data_dir, environ={}))
     team = Team(data_dir)
-    back_up(app, team.collections, tmp_path / "backup", tell=silent)
+    back_up(app, team.collections, tmp_path / "backup", report_progress=silent)
     said = json.loads((tmp_path / "backup" / "config.json").read_text(encoding="utf-8"))
     assert said["indexing"] == {"chunk_size": 128}
     assert said["embedding"]["model"] == "m"
@@ -283,9 +283,9 @@ def test_nothing_is_replaced_without_consent_or_during_a_run(team: Team, tmp_pat
     before = contents(team)
     tried(team, tmp_path / "backup")
     with pytest.raises(ConsentNeededError):
-        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=False), tell=silent)
+        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=False), report_progress=silent)
     with write_lock(team.data_dir / "team/collections/fish/write.lock", wait=False), pytest.raises(LockedError):
-        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=True), tell=silent)
+        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=True), report_progress=silent)
     assert contents(team) == before
     assert [path.name for path in team.data_dir.iterdir() if "restor" in path.name] == []
 
@@ -330,7 +330,7 @@ def test_what_is_no_whole_backup_changes_nothing(team: Team, tmp_path: Path, how
     tried(team, tmp_path / "backup")
     DAMAGES[how](tmp_path / "backup")
     with pytest.raises((UsageError, StoreError)):
-        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=True), tell=silent)
+        restore(team.app, tmp_path / "backup", RestoreOptions(may_replace=True), report_progress=silent)
     assert contents(team) == before
     with pytest.raises((UsageError, StoreError)):
         restored(tmp_path / "backup", tmp_path / "other")
@@ -345,7 +345,7 @@ def test_vectors_on_a_server_are_made_again_and_those_of_before_stay(tmp_path: P
         team = Team(tmp_path / "data", **environ)
         team.collections.create("birds")
         team.add("The heron of the pond.", "birds", wait=Wait.COMPLETE)
-        report = back_up(team.app, team.collections, tmp_path / "backup", tell=silent)
+        report = back_up(team.app, team.collections, tmp_path / "backup", report_progress=silent)
         assert not report.has_vectors
         again = restored(tmp_path / "backup", tmp_path / "other", environ=environ)
         complete(again)

@@ -95,7 +95,7 @@ def _plant(pristine: Path) -> None:
             sending = IngestRequest(name, client_id=str(number), sender_metadata={"tags": ["x"]})
             DocumentIngest(collections).add_text(f"The heron number {number} of {name}.", sending)
     collection_scopes(collections, "default").put("ridge", [FilePath(str(notes))])
-    back_up(app, collections, pristine / "backup", tell=lambda _: None)
+    back_up(app, collections, pristine / "backup", report_progress=lambda _: None)
     Keys(app.registry).add("ann", Right.READ)
     collections.close()
     app.close()
@@ -313,7 +313,12 @@ def _restore_and_read(place: Path) -> str:
     data_dir = place / "home" / "data"
     for accepts in (None, False):
         with _only_our_errors(output):
-            restore(_app(data_dir), place / "backup", RestoreOptions(accepts_settings=accepts), tell=output.append)
+            restore(
+                _app(data_dir),
+                place / "backup",
+                RestoreOptions(accepts_settings=accepts),
+                report_progress=output.append,
+            )
             break
     for repairs in (False, True):
         app = _app(data_dir)

@@ -35,7 +35,7 @@ throttle._BATTERY_SECONDS = throttle._LONG_REST_SECONDS = 0.05
 root = Path(sys.argv[1])
 index = Index(root / "docs", root / "data")
 def background():
-    return BackgroundThrottle(index.docstore.path, least_percent=30, battery=lambda: battery_percent(root / "power"))
+    return BackgroundThrottle(index.docstore.path, min_percent=30, battery=lambda: battery_percent(root / "power"))
 index.indexer
 index.app.policies.index = index.app.policies.index._replace(background=background)
 vars(index.app).pop("indexer")

@@ -132,7 +132,7 @@ def test_a_question_brings_in_what_changed_between_two_batches_of_a_run(tmp_path
     # In the second round, the run that embeds is older than the one that brought in the first change.
     for word in ("carrots", "leeks"):
         embedding.write("soup.md", f"Boil the {word}.\n")
-        assert other.app.refresher.look((), seconds=50).notes == ()
+        assert other.app.refresher.refresh((), seconds=50).notes == ()
         assert other.names(word, mode=SearchMode.KEYWORD)[0].endswith("soup.md")
     assert first.is_alive()
     embedder.may_end.set()

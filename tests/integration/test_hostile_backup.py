@@ -51,7 +51,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     team.collections.create("birds")
     for number in range(2):
         team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.COMPLETE)
-    back_up(team.app, team.collections, place / "backup", tell=lambda _: None)
+    back_up(team.app, team.collections, place / "backup", report_progress=lambda _: None)
     team.close()
     return place / "backup"
 
@@ -120,7 +120,7 @@ def sized(backup: Path, *added: str) -> None:
 
 def restored(tmp_path: Path, backup: Path, *, accepts: bool | None = None) -> tuple[Team, RestoreReport]:
     team = Team(tmp_path / "home" / "data")
-    report = restore(team.app, backup, RestoreOptions(accepts_settings=accepts), tell=lambda _: None)
+    report = restore(team.app, backup, RestoreOptions(accepts_settings=accepts), report_progress=lambda _: None)
     team.close()
     return Team(tmp_path / "home" / "data"), report
 
@@ -516,7 +516,7 @@ def test_a_damaged_row_of_the_registry_stops_nothing_else_and_leads_nowhere(team
 def test_a_registry_with_a_damaged_row_is_not_backed_up_in_silence(team: Team, tmp_path: Path) -> None:
     in_registry(team, "UPDATE documents SET metadata = '{'")
     with pytest.raises(CorruptRegistryError, match="damaged") as caught:
-        back_up(team.app, team.collections, tmp_path / "outside", tell=lambda _: None)
+        back_up(team.app, team.collections, tmp_path / "outside", report_progress=lambda _: None)
     assert "doctor --repair" in str(caught.value.hint)
 
 

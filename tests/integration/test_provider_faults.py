@@ -336,7 +336,7 @@ def test_a_service_that_hangs_is_given_up(server: ProviderServer, protocol: str)
     server.fail("slow")
     with pytest.raises(RequestError, match="did not answer within") as caught:
         Impatient(server, protocol).embed(TEXTS, seconds=30)
-    assert caught.value.trouble is FailureKind.SLOW
+    assert caught.value.kind is FailureKind.SLOW
 
 
 def test_an_answer_of_a_terabyte_is_not_read(server: ProviderServer) -> None:

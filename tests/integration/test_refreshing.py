@@ -23,13 +23,13 @@ LONG_ENOUGH = 100.0
 def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> Freshness:
     assert index.indexer  # sets the policies of the test
     vars(index.app).pop("refresher", None)
-    return index.app.refresher.look(scope, seconds=seconds)
+    return index.app.refresher.refresh(scope, seconds=seconds)
 
 
 def glance(index: Index, *, seconds: float) -> Freshness:
     assert index.indexer  # sets the policies of the test
     vars(index.app).pop("refresher", None)
-    return index.app.refresher.glance((), seconds=seconds)
+    return index.app.refresher.refresh_watched((), seconds=seconds)
 
 
 def names_with(index: Index, text: str) -> set[str]:
@@ -141,5 +141,5 @@ def test_a_glance_that_is_cut_off_leaves_it_to_the_watch_for_a_while_and_says_so
     index.run()
     index.write("a.md", "two\n")
     assert "may not be in the index yet" in glance(index, seconds=0.0).notes[0].text
-    assert "may not be in the index yet" in index.app.refresher.glance((), seconds=LONG_ENOUGH).notes[0].text
+    assert "may not be in the index yet" in index.app.refresher.refresh_watched((), seconds=LONG_ENOUGH).notes[0].text
     assert names_with(index, "two") == set()

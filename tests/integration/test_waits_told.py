@@ -87,7 +87,7 @@ def test_waits_for_a_remote_index_are_told() -> None:
 
     with keeping() as kept:
         asking = RetryingClient(send, backoff=Backoff(first_seconds=0.001), chance=lambda: 0.0)
-        asking.answered(HttpRequest("GET", "/hidden-place"), pause=CancellableWait().pause)
+        asking.send(HttpRequest("GET", "/hidden-place"), pause=CancellableWait().pause)
         asked, waits = kept.named("ask server"), kept.named("wait for server")
     assert [one.attributes.get("http.response.status_code") for one in asked] == [None, 503, 200]
     assert [one.attributes["dirindex.n_failures"] for one in waits] == [1, 2]

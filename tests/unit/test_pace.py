@@ -23,9 +23,9 @@ class Machine:
         self.percent: int | None = None
         self.seconds = 0.0
 
-    def pace(self, database: Path, *, least_percent: int = 30) -> BackgroundThrottle:
+    def pace(self, database: Path, *, min_percent: int = 30) -> BackgroundThrottle:
         return BackgroundThrottle(
-            database, least_percent=least_percent, battery=lambda: self.percent, clock=lambda: self.seconds
+            database, min_percent=min_percent, battery=lambda: self.percent, clock=lambda: self.seconds
         )
 
 
@@ -48,7 +48,7 @@ def test_a_low_battery_is_a_reason_to_pause(
     machine: Machine, database: Path, percent: int | None, least: int, *, pauses: bool
 ) -> None:
     machine.percent = percent
-    pace = machine.pace(database, least_percent=least)
+    pace = machine.pace(database, min_percent=least)
     assert pace.pauses() is pauses
     reason = f", paused: on battery at {percent} %" if pauses else ""
     assert pace.notice == f"in the background{reason}"

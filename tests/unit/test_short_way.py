@@ -67,7 +67,7 @@ def test_every_option_is_parsed_the_short_way(name: str) -> None:
     for parameter in parameters_of(PLAIN[name].call):
         if isinstance(parameter.spec, Option) and not parameter.spec.parse:
             value = next(iter(get_args(parameter.type)), "text")
-            value = str(min(parameter.spec.most or 300, 300)) if parameter.type is int else value
+            value = str(min(parameter.spec.maximum or 300, 300)) if parameter.type is int else value
             words = [parameter.spec.names[0].partition("/")[0], *([] if parameter.type is bool else [value])]
             line = [*words, *(word for each in required for word in each)]
             call = parse_call(PLAIN[name].call, line)

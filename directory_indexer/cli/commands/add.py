@@ -72,7 +72,7 @@ def add(call: AddCall) -> ExitCode:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     if len(call.sources) > 1 and (call.client_id or call.filename or call.title):
         raise UsageError("--id, --name and --title are for one document, not several", hint="send them one by one")
-    sending = IngestRequest(
+    request = IngestRequest(
         collection=call.collection or DEFAULT,
         client_id=call.client_id,
         filename=call.filename,
@@ -85,10 +85,10 @@ def add(call: AddCall) -> ExitCode:
     collections = Collections(open_app(call.config, call.data_dir, output))
     if call.create and call.collection:
         collections.create(call.collection, if_missing=True)
-    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
-    with collections.using(sending.collection) as opened:
+    ingest = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
+    with collections.using(request.collection) as opened:
         opened.queue.recover()
-        sent, refused = _send_all(ingesting, call.sources, sending, output)
+        sent, refused = _send_all(ingest, call.sources, request, output)
         if call.wait != "none":
             opened.queue.index_words()
         if call.wait == "complete":
@@ -106,14 +106,14 @@ def add(call: AddCall) -> ExitCode:
 
 
 def _send_all(
-    ingesting: DocumentIngest, sources: Sequence[str], sending: IngestRequest, output: Output
+    ingest: DocumentIngest, sources: Sequence[str], request: IngestRequest, output: Output
 ) -> "tuple[list[IngestResult], list[Refusal]]":
     """Send the sources in order; if there are several, a rejected one does not stop the others."""
     sent: list[IngestResult] = []
     refused: list[Refusal] = []
     for source in sources:
         try:
-            sent.append(_send(ingesting, source, sending))
+            sent.append(_send(ingest, source, request))
         except DirIndexError as error:
             if len(sources) == 1:
                 raise
@@ -123,20 +123,20 @@ def _send_all(
     return sent, refused
 
 
-def _send(ingesting: DocumentIngest, source: str, sending: IngestRequest) -> "IngestResult":
+def _send(ingest: DocumentIngest, source: str, request: IngestRequest) -> "IngestResult":
     if _URL.match(source):
-        return ingesting.add_url(source, sending)
+        return ingest.add_url(source, request)
     if source == _STANDARD_INPUT:
-        named = sending._replace(filename=sending.filename or "standard input.md")
-        return ingesting.add_file(pieces_of(sys.stdin.buffer), named)
+        named_request = request._replace(filename=request.filename or "standard input.md")
+        return ingest.add_file(pieces_of(sys.stdin.buffer), named_request)
     path = os.path.expanduser(parse_path(source))
     if os.path.isdir(path):
-        collection = "" if sending.collection == DEFAULT else f" --collection {sending.collection}"
+        collection = "" if request.collection == DEFAULT else f" --collection {request.collection}"
         raise UsageError(f"'{source}' is a directory", hint=f"dirindex index {source}{collection} tracks it")
     try:
         with Path(path).open("rb") as file:
-            return ingesting.add_file(
-                pieces_of(file), sending._replace(filename=sending.filename or os.path.basename(path))
+            return ingest.add_file(
+                pieces_of(file), request._replace(filename=request.filename or os.path.basename(path))
             )
     except FileNotFoundError as error:
         raise UsageError(f"'{source}' does not exist", hint="check the path; nothing was sent") from error
@@ -145,8 +145,8 @@ def _send(ingesting: DocumentIngest, source: str, sending: IngestRequest) -> "In
 def _metadata(authors: Sequence[str], tags: Sequence[str], pairs: Sequence[str]) -> Mapping[str, Any]:
     metadata: dict[str, Any] = {}
     for pair in pairs:
-        name, is_there, value = pair.partition("=")
-        if not is_there or not name.strip():
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
             raise UsageError(f"--meta '{pair}' says nothing", hint="write --meta KEY=VALUE")
         metadata[name.strip()] = _value(value)
     return {**metadata, **({"authors": list(authors)} if authors else {}), **({"tags": list(tags)} if tags else {})}

@@ -35,7 +35,7 @@ def backup(call: BackupCall) -> None:
     """
     output = Output(quiet=call.quiet, as_json=call.as_json)
     app = open_app(call.config, call.data_dir, output)
-    report = back_up(app, Collections(app), call.target, tell=lambda text: output.notes([text]))
+    report = back_up(app, Collections(app), call.target, report_progress=lambda text: output.notes([text]))
     if call.as_json:
         output.data(json_pages.record_json(backup_answer(report)))
         return

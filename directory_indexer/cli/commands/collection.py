@@ -53,11 +53,11 @@ def create_collection(call: CreateCollectionCall) -> None:
     """Make a collection."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
     collections = Collections(open_app(call.config, call.data_dir, output))
-    made = collections.create(call.name, description=call.description)
+    name = collections.create(call.name, description=call.description)
     if call.as_json:
-        output.data(json_pages.record_json(collection_entry(collections.look_at(made))))
+        output.data(json_pages.record_json(collection_entry(collections.look_at(name))))
     else:
-        output.notes([f"made the collection '{made}'; dirindex add --collection {made} FILE puts documents in"])
+        output.notes([f"made the collection '{name}'; dirindex add --collection {name} FILE puts documents in"])
 
 
 class DescribeCollectionCall(NamedTuple):

@@ -46,7 +46,7 @@ class ListDocumentsCall(NamedTuple):
         Literal["queued", "words", "complete", "failed", "deleting"] | None,
         Option(("--state",), "Only those in this state."),
     ] = None
-    limit: Annotated[int, Option(("--limit", "-n"), "How many.", least=1, most=1000)] = 100
+    limit: Annotated[int, Option(("--limit", "-n"), "How many.", minimum=1, maximum=1000)] = 100
     cursor: Annotated[str, Option(("--cursor",), "Continue where the last page ended.", shows_default=False)] = ""
     collection: InCollection = ""
     config: ConfigFile = None
@@ -90,16 +90,16 @@ class GetDocumentCall(NamedTuple):
 def get_document(call: GetDocumentCall) -> None:
     """Show what is known of a document, or print its text."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
-    verbs = DocumentOperations(Collections(open_app(call.config, call.data_dir, output)))
+    operations = DocumentOperations(Collections(open_app(call.config, call.data_dir, output)))
     if not call.text and not call.lines:
-        entry = document_entry(verbs.document(call.collection or DEFAULT, call.doc_id))
+        entry = document_entry(operations.document(call.collection or DEFAULT, call.doc_id))
         if call.as_json:
             output.data(json_pages.record_json(entry))
         else:
             output.lines(fact_lines(entry))
         return
     selection = Selection(Unit.LINES, *parse_range(call.lines, "--lines")) if call.lines else None
-    file_text = verbs.text(call.collection or DEFAULT, call.doc_id, selection)
+    file_text = operations.text(call.collection or DEFAULT, call.doc_id, selection)
     if call.as_json:
         output.data(json_pages.get_json(file_text))
     else:
@@ -151,9 +151,9 @@ class DeleteDocumentsCall(NamedTuple):
 def delete_documents(call: DeleteDocumentsCall) -> None:
     """Delete documents and their originals, whatever their state."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
-    verbs = DocumentOperations(Collections(open_app(call.config, call.data_dir, output)))
+    operations = DocumentOperations(Collections(open_app(call.config, call.data_dir, output)))
     for doc_id in call.doc_ids:
-        verbs.delete(call.collection or DEFAULT, doc_id)
+        operations.delete(call.collection or DEFAULT, doc_id)
         if not call.as_json:
             output.notes([f"{doc_id} is deleted"])
     if call.as_json:
@@ -178,10 +178,9 @@ def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
     """Fetch documents that have changed from their addresses again."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
     collections = Collections(open_app(call.config, call.data_dir, output))
-    ingesting = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
+    ingest = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
     sent = tuple(
-        sent_answer(ingesting.refresh(call.collection or DEFAULT, doc_id, wait=Wait.COMPLETE))
-        for doc_id in call.doc_ids
+        sent_answer(ingest.refresh(call.collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in call.doc_ids
     )
     if call.as_json:
         output.data(json_pages.record_json(SentAnswers(sent, ())))

@@ -27,7 +27,7 @@ with lazily:
     from directory_indexer.text.matches import MatchView, PathWriter, match_lines, match_rows
 
 
-_MOST_LINES = 2**31 - 1
+_MAX_LINES = 2**31 - 1
 
 
 class GrepCall(NamedTuple):
@@ -55,23 +55,23 @@ class GrepCall(NamedTuple):
     only_matching: Annotated[bool, Option(("--only-matching", "-o"), "Show only the text that matches.")] = False
     max_count: Annotated[
         int | None,
-        Option(("--max-count", "-m"), "Show at most N lines of each file.", least=1, most=_MOST_LINES, metavar="N"),
+        Option(("--max-count", "-m"), "Show at most N lines of each file.", minimum=1, maximum=_MAX_LINES, metavar="N"),
     ] = None
     after: Annotated[
-        int | None, Option(("--after-context", "-A"), "Show N lines after each match.", least=0, metavar="N")
+        int | None, Option(("--after-context", "-A"), "Show N lines after each match.", minimum=0, metavar="N")
     ] = None
     before: Annotated[
-        int | None, Option(("--before-context", "-B"), "Show N lines before each match.", least=0, metavar="N")
+        int | None, Option(("--before-context", "-B"), "Show N lines before each match.", minimum=0, metavar="N")
     ] = None
     context: Annotated[
-        int, Option(("--context", "-C"), "Show N lines before and after each match.", least=0, metavar="N")
+        int, Option(("--context", "-C"), "Show N lines before and after each match.", minimum=0, metavar="N")
     ] = 0
     kinds: Kinds = ()
     globs: Annotated[
         tuple[str, ...],
         Option(("--glob", "-g", "--include"), "Only files that match, as in a .gitignore; with !, only others."),
     ] = ()
-    as_always: Annotated[
+    no_effect: Annotated[
         bool,
         Option(
             ("--line-number", "-n", "--with-filename", "-H", "--recursive", "-r", "--extended-regexp", "-E"),
@@ -103,8 +103,8 @@ def grep(call: GrepCall) -> ExitCode:
         app = open_existing_app(call.config, call.data_dir, output, call.collection)
         changes = tuple(map(str, app.refresh(request.scope)))
         with app.docstore.snapshot() as snapshot:
-            showing = _GrepPrinter(output, view, places, changes)
-            has_match = showing.show(snapshot, request, is_without=call.files_without)
+            printer = _GrepPrinter(output, view, places, changes)
+            has_match = printer.show(snapshot, request, is_without=call.files_without)
     except NotIndexedError as error:
         # As in grep, exit code 1 means that no line matches, and 2 that there is no such place.
         raise UsageError(error.message, hint=error.hint) from error
@@ -146,7 +146,7 @@ def _view(call: GrepCall) -> MatchView:
 
 
 class _GrepPrinter:
-    """Prints the matches file by file, as they are read."""
+    """Printer of the matches, file by file as they are read."""
 
     def __init__(self, output: Output, view: MatchView, places: Sequence[Path], changes: Sequence[str]) -> None:
         self._output = output

@@ -61,7 +61,7 @@ class IndexCall(NamedTuple):
         ),
     ] = None
     max_ocr_pages: Annotated[
-        int | None, Option(("--max-ocr-pages",), "Read at most this many scanned pages; the others wait.", least=0)
+        int | None, Option(("--max-ocr-pages",), "Read at most this many scanned pages; the others wait.", minimum=0)
     ] = None
     no_ocr: Annotated[bool, Option(("--no-ocr",), "Read no scanned pages; they wait.")] = False
     pause: Annotated[

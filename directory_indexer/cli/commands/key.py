@@ -45,13 +45,13 @@ class NewKeyCall(NamedTuple):
 def new_key(call: NewKeyCall) -> None:
     """Make a key and show it, this once."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
-    made, secret = _keys(call.config, call.data_dir, output).add(
+    key, secret = _keys(call.config, call.data_dir, output).add(
         call.name,
         Right(call.right),
         collections=call.collections,
         seconds=_seconds(call.expires) if call.expires else None,
     )
-    output.data(json_pages.key_json(made, secret=secret) if call.as_json else secret)
+    output.data(json_pages.key_json(key, secret=secret) if call.as_json else secret)
     output.notes([f"this is the key '{call.name}'; it is not kept, so that nobody can show it again"])
 
 

@@ -1,4 +1,4 @@
-"""Find what to read for an issue, a stack trace, a failing test or a diff."""
+"""`dirindex locate`: find what to read for an issue, a stack trace, a failing test or a diff."""
 
 import sys
 from typing import Annotated, NamedTuple
@@ -20,7 +20,7 @@ with lazily:
     from directory_indexer.text.symbols import located_lines
 
 _MAX_TOKENS = 8000
-_MOST_BYTES = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 class LocateCall(NamedTuple):
@@ -31,7 +31,7 @@ class LocateCall(NamedTuple):
         ""
     )
     max_tokens: Annotated[
-        int, Option(("--max-tokens",), "What there is to read takes at most so many tokens.", least=200)
+        int, Option(("--max-tokens",), "What there is to read takes at most so many tokens.", minimum=200)
     ] = _MAX_TOKENS
     collection: InCollection = ""
     config: ConfigFile = None
@@ -48,7 +48,7 @@ def locate(call: LocateCall) -> ExitCode:
     """
     output = Output(quiet=call.quiet, as_json=call.as_json)
     scope = tuple(resolved_path(parse_location(place)) for place in call.places)
-    report = call.text or sys.stdin.buffer.read(_MOST_BYTES).decode("utf-8", "replace")
+    report = call.text or sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     changes = tuple(map(str, app.refresh(scope)))
     seconds = app.loaded.config.searching.embedding_ms / 1000

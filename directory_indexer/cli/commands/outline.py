@@ -31,7 +31,7 @@ class OutlineCall(NamedTuple):
         tuple[str, ...], Argument("None: all tracked directories.", metavar="[FILE|DIR|FILE#HEADING]...")
     ] = ()
     max_tokens: Annotated[
-        int, Option(("--max-tokens",), "Fold each outline to this many tokens; 0: show everything.", least=0)
+        int, Option(("--max-tokens",), "Fold each outline to this many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
     config: ConfigFile = None

@@ -52,7 +52,7 @@ def restore(call: RestoreCall) -> None:
             f"everything in '{app.loaded.data_dir}' would be replaced", hint="add --yes if that is meant"
         )
     options = RestoreOptions(may_replace=call.replace, accepts_settings=call.accept_settings)
-    report = restore_backup(app, call.source, options, tell=lambda text: output.notes([text]))
+    report = restore_backup(app, call.source, options, report_progress=lambda text: output.notes([text]))
     if call.as_json:
         output.data(json_pages.record_json(restore_answer(report)))
         return

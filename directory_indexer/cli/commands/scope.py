@@ -44,8 +44,8 @@ def scope(call: ScopeCall) -> None:
     Without a name, list the scopes; without paths, show one.
     """
     output = Output(quiet=call.quiet, as_json=call.as_json)
-    team = Collections(open_app(call.config, call.data_dir, output))
-    scopes = collection_scopes(team, call.collection or DEFAULT)
+    collections = Collections(open_app(call.config, call.data_dir, output))
+    scopes = collection_scopes(collections, call.collection or DEFAULT)
     if call.remove:
         if call.paths or not scopes.remove(call.name):
             raise UsageError(
@@ -57,7 +57,7 @@ def scope(call: ScopeCall) -> None:
                 f"'{call.name}' is not a name for a scope", hint="use 1 to 64 letters, digits, spaces and . _ -"
             )
         directories = tuple(map(resolved_path, call.paths))
-        with team.app_of(call.collection or DEFAULT).docstore.snapshot() as snapshot:
+        with collections.app_of(call.collection or DEFAULT).docstore.snapshot() as snapshot:
             require_indexed(snapshot, directories)
         scopes.put(call.name, directories)
     named_scopes = scopes.all()

@@ -76,7 +76,7 @@ class SearchCall(NamedTuple):
         bool, Option(("--prefix",), "Take the last word for the beginning of words, as while it is typed.")
     ] = False
     limit: Annotated[
-        int | None, Option(("--limit", "-n"), f"How many hits [{_DEFAULT_LIMIT}].", least=1, most=1000)
+        int | None, Option(("--limit", "-n"), f"How many hits [{_DEFAULT_LIMIT}].", minimum=1, maximum=1000)
     ] = None
     mode: Annotated[_Mode, Option(("--mode", "-m"), "Search by meaning, by words, or by both.")] = "hybrid"
     kinds: Kinds = ()
@@ -101,14 +101,14 @@ class SearchCall(NamedTuple):
         bool, Option(("--full",), "Show whole chunks; for three hits or fewer, the whole function or section.")
     ] = False
     n_lines: Annotated[
-        int | None, Option(("--lines",), "Lines shown per hit on a terminal [4].", least=1, most=500)
+        int | None, Option(("--lines",), "Lines shown per hit on a terminal [4].", minimum=1, maximum=500)
     ] = None
     max_tokens: Annotated[
         int | None,
-        Option(("--max-tokens",), "Only as many hits as fit into N tokens (of three bytes).", metavar="N", least=1),
+        Option(("--max-tokens",), "Only as many hits as fit into N tokens (of three bytes).", metavar="N", minimum=1),
     ] = None
-    opened: Annotated[
-        int | None, Option(("--open", "-o"), "Open hit N in $EDITOR, or its page in a viewer.", least=1, metavar="N")
+    open_hit: Annotated[
+        int | None, Option(("--open", "-o"), "Open hit N in $EDITOR, or its page in a viewer.", minimum=1, metavar="N")
     ] = None
     explain: Annotated[bool, Option(("--explain",), "Explain the rank of each hit.")] = False
     interactive: Annotated[
@@ -140,19 +140,19 @@ def search(call: SearchCall) -> ExitCode:
     request = request._replace(limit=position.limit(n_hits))
     open_index = open_app if call.collections else open_existing_app
     app = open_index(call.config, call.data_dir, output)
-    team = _team(app, has_others=bool(call.collections or call.named_scope))
+    collections = _open_collections(app, has_others=bool(call.collections or call.named_scope))
     if call.here:
         request = request._replace(scope=(*request.scope, root_around(app, Path.cwd())))
     if call.named_scope:
-        request = _in_scope(team, request, call.named_scope, call.collections)
+        request = _in_scope(collections, request, call.named_scope, call.collections)
     if call.facets:
-        return _exit_code(is_good=bool(_show_facets(team, request, call.collections, output)))
+        return _exit_code(is_good=bool(_show_facets(collections, request, call.collections, output)))
     request = request._replace(
         embedding_seconds=app.loaded.config.searching.embedding_ms / 1000, near=working_directory()
     )
     if call.interactive:
-        return _interact(team, request, call.collections, output)
-    unpaged = _refresh_and_search(team, request, call.collections)
+        return _interact(collections, request, call.collections, output)
+    unpaged = _refresh_and_search(collections, request, call.collections)
     result = sort_result(call.order, position.rest(unpaged, limit=call.limit or _DEFAULT_LIMIT))
     if not (request.scope or call.collections):
         result = result._replace(notes=(*result.notes, *uncovered_directory_note(app)))
@@ -163,7 +163,7 @@ def search(call: SearchCall) -> ExitCode:
         output,
         app=app,
         index=lambda: result.summary if call.collections else app.status.checked(result.summary),
-        how=ResultOptions(form, view, call.explain, call.n_lines or 0, call.opened or 0, call.max_tokens or 0),
+        options=ResultOptions(form, view, call.explain, call.n_lines or 0, call.open_hit or 0, call.max_tokens or 0),
         position=position,
     )
     return _exit_code(is_good=bool(result.hits) and not result.is_weak)
@@ -174,7 +174,7 @@ def _exit_code(*, is_good: bool) -> ExitCode:
 
 
 def _request(call: SearchCall) -> tuple[SearchRequest, tuple[object, ...]]:
-    """Return the request that a command line means, and what a cursor of its answer belongs to."""
+    """Return the request that a command line means, and the key of the cursors of its answer."""
     query, places = _query_and_places(_initial_query(call.query, is_interactive=call.interactive), call.others)
     query, *queries = (f"{text} -is:test" if call.no_tests else text for text in (query, *call.also))
     scope = tuple(dict.fromkeys(map(resolved_path, places)))
@@ -206,21 +206,21 @@ def _initial_query(query: str | None, *, is_interactive: bool) -> str:
     return query or ""
 
 
-def _team(app: App, *, has_others: bool) -> Collections:
+def _open_collections(app: App, *, has_others: bool) -> Collections:
     """Return the collections of an index, of which a server shares only the first with other processes."""
     if has_others:
         current_caller().require_same_process()
     return Collections(app)
 
 
-def _interact(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> ExitCode:
+def _interact(collections: Collections, request: SearchRequest, names: Sequence[str], output: Output) -> ExitCode:
     """Run the interactive search, and print the path and line of the accepted hit, if any."""
-    for name in collections or (DEFAULT,):
-        team.app_of(name).refresh(request.scope)
+    for name in names or (DEFAULT,):
+        collections.app_of(name).refresh(request.scope)
 
     def find(query: str) -> SearchResult:
         is_unfinished = not query.endswith(" ")
-        return search_collections(team, collections, request._replace(query=query, is_unfinished=is_unfinished))
+        return search_collections(collections, names, request._replace(query=query, is_unfinished=is_unfinished))
 
     if path_and_line := interact(find, query=request.query, paths=output.paths, environ=os.environ):
         output.data(path_and_line)
@@ -232,17 +232,16 @@ def _with_whole_sections(app: App, result: SearchResult) -> SearchResult:
         return result._replace(hits=expand_to_sections(snapshot, result.hits))
 
 
-def _refresh_and_search(team: Collections, request: SearchRequest, collections: Sequence[str]) -> SearchResult:
+def _refresh_and_search(collections: Collections, request: SearchRequest, names: Sequence[str]) -> SearchResult:
     """Index what has changed, then search; changes that could not be indexed are noted."""
-    names = collections or (DEFAULT,)
-    notes = [note for name in names for note in team.app_of(name).refresh(request.scope)]
-    result = search_collections(team, collections, request)
+    notes = [note for name in names or (DEFAULT,) for note in collections.app_of(name).refresh(request.scope)]
+    result = search_collections(collections, names, request)
     return result._replace(notes=(*notes, *result.notes))
 
 
-def _in_scope(team: Collections, request: SearchRequest, name: str, collections: Sequence[str]) -> SearchRequest:
-    collection = _only_one(collections, "--scope")
-    paths = scope_directories(team, collection, name)
+def _in_scope(collections: Collections, request: SearchRequest, name: str, names: Sequence[str]) -> SearchRequest:
+    collection = _single(names, "--scope")
+    paths = scope_directories(collections, collection, name)
     within = [
         path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)
     ]
@@ -267,9 +266,9 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
     return " ".join([query, *filters.values()]), list(map(parse_location, places))
 
 
-def _show_facets(team: Collections, request: SearchRequest, collections: Sequence[str], output: Output) -> int:
+def _show_facets(collections: Collections, request: SearchRequest, names: Sequence[str], output: Output) -> int:
     """Print the facets of the matching files, and return the number of files."""
-    app = team.app_of(_only_one(collections, "--facets"))
+    app = collections.app_of(_single(names, "--facets"))
     facets = app.searcher.facets(request)
     if output.as_json:
         output.data(json_pages.facets_json(request, facets, index=app.status.summary()))
@@ -278,13 +277,13 @@ def _show_facets(team: Collections, request: SearchRequest, collections: Sequenc
     return facets.n_files
 
 
-def _only_one(collections: Sequence[str], option: str) -> str:
-    if len(collections) > 1:
+def _single(names: Sequence[str], option: str) -> str:
+    if len(names) > 1:
         raise UsageError(f"{option} is about one collection, not several", hint="name one of them")
-    return collections[0] if collections else DEFAULT
+    return names[0] if names else DEFAULT
 
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 
 
 def working_directory() -> FilePath | None:
@@ -317,8 +316,8 @@ def uncovered_directory_note(app: App) -> Iterator[Note]:
     tracked = _tracked(app)
     if here is None or any(lies_in(here, root) or lies_in(root, here) for root in tracked):
         return
-    named = ", ".join(map(display, tracked[:_MOST_NAMED]))
-    more = f" and {len(tracked) - _MOST_NAMED} more" if len(tracked) > _MOST_NAMED else ""
+    named = ", ".join(map(display, tracked[:_MAX_NAMED]))
+    more = f" and {len(tracked) - _MAX_NAMED} more" if len(tracked) > _MAX_NAMED else ""
     note = f"the working directory is not indexed; the answer comes from {named}{more}"
     yield Note(note, NoteKind.ELSEWHERE)
 

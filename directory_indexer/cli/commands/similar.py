@@ -39,7 +39,7 @@ class SimilarCall(NamedTuple):
     paths: Annotated[
         tuple[Path, ...], Argument("Directories or files to search in.", parse=parse_location, metavar="[PATH]...")
     ] = ()
-    limit: Annotated[int, Option(("--limit", "-n"), "How many files.", least=1, most=1000)] = _DEFAULT_LIMIT
+    limit: Annotated[int, Option(("--limit", "-n"), "How many files.", minimum=1, maximum=1000)] = _DEFAULT_LIMIT
     cursor: Cursor = ""
     collection: InCollection = ""
     config: ConfigFile = None
@@ -69,7 +69,7 @@ def similar(call: SimilarCall) -> ExitCode:
         output,
         app=app,
         index=lambda: app.status.checked(result.summary),
-        how=ResultOptions(form, View.SCORED_FILES),
+        options=ResultOptions(form, View.SCORED_FILES),
         position=position,
     )
     return ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE

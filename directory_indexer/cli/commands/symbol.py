@@ -1,4 +1,4 @@
-"""The command `symbol`: where a name is defined and who uses it."""
+"""`dirindex symbol`: find where a name is defined and who uses it."""
 
 from typing import Annotated, NamedTuple
 
@@ -18,7 +18,7 @@ with lazily:
     from directory_indexer.text.symbols import symbol_lines
 
 _MAX_TOKENS = 2000
-_MOST_LEVELS = 5
+_MAX_LEVELS = 5
 
 
 class SymbolCall(NamedTuple):
@@ -27,9 +27,11 @@ class SymbolCall(NamedTuple):
     name: Annotated[str, Argument("A name, or Class.name, or module.name.")]
     places: Annotated[tuple[str, ...], Argument("Directories or files to look in.", metavar="[PATH]...")] = ()
     calls: Annotated[bool, Option(("--calls",), "Also show who calls the callers.")] = False
-    tree: Annotated[int, Option(("--tree",), "Show N levels of callers.", least=0, most=_MOST_LEVELS, metavar="N")] = 0
+    tree: Annotated[
+        int, Option(("--tree",), "Show N levels of callers.", minimum=0, maximum=_MAX_LEVELS, metavar="N")
+    ] = 0
     max_tokens: Annotated[
-        int, Option(("--max-tokens",), "Show at most so many tokens; 0: show everything.", least=0)
+        int, Option(("--max-tokens",), "Show at most so many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
     config: ConfigFile = None

@@ -24,7 +24,8 @@ class UiCall(NamedTuple):
 
     query: Annotated[str, Argument("What to look for first.")] = ""
     port: Annotated[
-        int | None, Option(("--port",), "Port of this machine for the page [8766]; 0: any.", least=0, most=_LAST_PORT)
+        int | None,
+        Option(("--port",), "Port of this machine for the page [8766]; 0: any.", minimum=0, maximum=_LAST_PORT),
     ] = None
     no_browser: Annotated[bool, Option(("--no-browser",), "Open no browser; print the address.")] = False
     config: ConfigFile = None

@@ -19,10 +19,10 @@ with lazily:
     from directory_indexer.text.reports import unreadable_lines, usage_lines
 
 
-_FEW = 5
+_MAX_LISTED = 5
 
 _PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.gemini/tmp", "~/.local/share/opencode")
-_WHERE = f"no session was found; assistants keep theirs in {', '.join(_PLACES[:-1])} and {_PLACES[-1]}"
+_NO_SESSION = f"no session was found; assistants keep theirs in {', '.join(_PLACES[:-1])} and {_PLACES[-1]}"
 
 
 class UsageCall(NamedTuple):
@@ -52,13 +52,13 @@ def usage(call: UsageCall) -> ExitCode:
     else:
         output.lines(usage_lines(answer))
         n_unreadable = len(answer.unreadable)
-        are_shown = call.verbose or n_unreadable <= _FEW
+        are_shown = call.verbose or n_unreadable <= _MAX_LISTED
         output.lines(unreadable_lines(answer, paths=output.paths) if are_shown else ())
         output.notes([] if are_shown else [f"{count(n_unreadable, 'file')} could not be counted; -v names them"])
         output.notes(
             [f"{count(answer.passed_over, 'line')} could not be read as records"] if answer.passed_over else []
         )
-        output.notes([] if answer.sessions else [_WHERE])
+        output.notes([] if answer.sessions else [_NO_SESSION])
     return ExitCode.DONE if answer.sessions else ExitCode.INCOMPLETE
 
 

@@ -46,10 +46,7 @@ _PIECE_BYTES: Final = 1 << 20
 
 
 class FetchedContent(NamedTuple):
-    """A document from the web, and a file name that matches its type. `etag` and `last_modified` are its validators.
-
-    `etag` and `last_modified` are what its server knows this state of it by.
-    """
+    """A document from the web, a file name that matches its type, and its cache validators."""
 
     url: str
     name: str
@@ -147,7 +144,7 @@ def _request(client: Client, address: httpx.URL, known: Validators, until: float
 
 
 def _unavailable(error: RequestError, address: httpx.URL) -> UnavailableError:
-    match error.trouble, error.__cause__:
+    match error.kind, error.__cause__:
         case FailureKind.INVALID, _:
             return _too_large(address)
         case (FailureKind.SLOW, _) | (_, httpcore.ConnectTimeout()):

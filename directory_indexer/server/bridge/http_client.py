@@ -28,8 +28,8 @@ from directory_indexer.telemetry import spans
 with lazily:
     from directory_indexer.integrations.converting.addresses import address_of, display_url
 
-LONGEST_ANSWER: Final = 32_000_000
-_MOST_SECONDS: Final = 90.0
+MAX_ANSWER_BYTES: Final = 32_000_000
+_MAX_SECONDS: Final = 90.0
 """Longer than the longest wait that a server offers."""
 
 _ANYWHERE: Final = Destinations(allow_private=True)
@@ -40,6 +40,9 @@ _MAX_DIGITS: Final = 10
 _BAD_GATEWAY: Final = 502
 _IN_PROGRESS: Final = b'"in_hand"'
 _UNREACHABLE: Final = b'"unreachable"'
+_ERROR_CODE_BYTES: Final = 3600
+"""The beginning of an error response, which names the error."""
+
 _MAX_RETRY_AFTER: Final = 3600
 """Caps the Retry-After of a server; longer waits exceed the time limit of all retries anyway."""
 
@@ -76,14 +79,14 @@ class Exchange:
         address: RemoteAddress,
         token: str,
         *,
-        seconds: float = _MOST_SECONDS,
-        longest_answer: int = LONGEST_ANSWER,
+        seconds: float = _MAX_SECONDS,
+        max_answer_bytes: int = MAX_ANSWER_BYTES,
         look_up: Lookup = addresses_of,
     ) -> None:
         self.address = address
         self._token = token
         self._seconds = seconds
-        self._longest_answer = longest_answer
+        self._max_answer_bytes = max_answer_bytes
         self._look_up = look_up
         self._tls = httpx.create_ssl_context() if address.url.scheme == "https" else None
 
@@ -141,12 +144,12 @@ class Exchange:
         return body.replace(token, b"*" * len(token)) if token else body
 
     def _bounded_chunks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        n_remaining = self._longest_answer
+        n_remaining = self._max_answer_bytes
         for piece in pieces:
             n_remaining -= len(piece)
             if n_remaining < 0:
                 raise UnavailableError(
-                    f"{self.address.display_url} answers with more than {self._longest_answer:,} bytes",
+                    f"{self.address.display_url} answers with more than {self._max_answer_bytes:,} bytes",
                     hint="ask for less at once",
                 )
             yield piece
@@ -174,9 +177,9 @@ class Backoff(NamedTuple):
 
     first_seconds: float = 0.5
     longest_seconds: float = 15.0
-    patience_seconds: float = 180.0
+    time_limit_seconds: float = 180.0
 
-    def most_seconds(self, n_failures: int) -> float:
+    def max_wait_seconds(self, n_failures: int) -> float:
         """Return the longest wait after `n_failures` failures."""
         return min(self.longest_seconds, self.first_seconds * 2.0 ** min(n_failures - 1, 20))
 
@@ -209,13 +212,13 @@ class RetryingClient:
         self._clock = clock
         self._chance = chance
 
-    def answered(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> HttpResponse:
+    def send(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> HttpResponse:
         """Return the response to a request; `pause` waits between attempts, and may raise to give up.
 
         Raises:
             UnavailableError: the server stayed unavailable until the time limit, or its response is invalid.
         """
-        give_up_at = self._clock() + self._backoff.patience_seconds
+        deadline = self._clock() + self._backoff.time_limit_seconds
         n_failures = 0
         while True:
             response, reason = self._try_once(request)
@@ -223,10 +226,10 @@ class RetryingClient:
                 return response
             n_failures += 1
             seconds = max(
-                self._chance() * self._backoff.most_seconds(n_failures),
+                self._chance() * self._backoff.max_wait_seconds(n_failures),
                 retry_after_seconds(response) if response else 0.0,
             )
-            if self._clock() + seconds > give_up_at:
+            if self._clock() + seconds > deadline:
                 raise UnavailableError(
                     f"{reason}; asked {n_failures} times, and gave up", hint="nothing is known to be done; try again"
                 )
@@ -250,14 +253,14 @@ class CancellableWait:
         self._report = report
         self._is_cancelled = threading.Event()
 
-    def pause(self, waiting: RetryWait) -> None:
+    def pause(self, wait: RetryWait) -> None:
         """Report the wait, then wait.
 
         Raises:
             CancelledError: the call was cancelled.
         """
-        self._report(waiting)
-        if self._is_cancelled.wait(waiting.seconds):
+        self._report(wait)
+        if self._is_cancelled.wait(wait.seconds):
             raise CancelledError("the call was cancelled")
 
     def end(self) -> None:
@@ -267,13 +270,12 @@ class CancellableWait:
 
 def is_retryable(response: HttpResponse) -> bool:
     """Whether a response means that a retry may succeed."""
-    error_code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in response.body[:_MAX_RETRY_AFTER]), b"")
-    if (response.status, error_code) == (
-        _BAD_GATEWAY,
-        _UNREACHABLE,
-    ):  # this server works; the one it should fetch from does not
-        return False
-    return response.status in _RETRYABLE_STATUSES or (response.status, error_code) == (_CONFLICT, _IN_PROGRESS)
+    beginning = response.body[:_ERROR_CODE_BYTES]
+    code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in beginning), b"")
+    # This server works; the one that it should fetch from does not.
+    is_upstream_failure = (response.status, code) == (_BAD_GATEWAY, _UNREACHABLE)
+    is_in_progress = (response.status, code) == (_CONFLICT, _IN_PROGRESS)
+    return is_in_progress or (response.status in _RETRYABLE_STATUSES and not is_upstream_failure)
 
 
 def retry_after_seconds(response: HttpResponse) -> float:

@@ -1,4 +1,4 @@
-"""MCP server that forwards calls to the MCP endpoint of a remote index, with two tools for local files beside.
+"""MCP server that forwards calls to the MCP endpoint of a remote index, and adds two tools for local files.
 
 Each call is one HTTP exchange without a session, so a restart of the remote server loses nothing.
 """
@@ -44,9 +44,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display
 from directory_indexer.core.rights import Right
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.server.bridge.http_client import (
-    RetryWait,
-)
+from directory_indexer.server.bridge.http_client import RetryWait
 from directory_indexer.server.bridge.local_files import LocalDocument, LocalFiles
 from directory_indexer.server.bridge.remote_server import RemoteServer, SentDocument
 from directory_indexer.server.mcp.arguments import (
@@ -136,12 +134,12 @@ class Bridge(NamedTuple):
         """Return the result of the server for a request, and report waits to the client, which then times out later."""
         return await self.remote.ask(request, result, self.report)
 
-    def report(self, waiting: RetryWait) -> None:
+    def report(self, wait: RetryWait) -> None:
         """Report a wait to the client, from a worker thread."""
-        times = "once" if waiting.n_failures == 1 else f"{waiting.n_failures} times"
-        text = f"{waiting.reason}; asked {times}, and again in {waiting.seconds:.1f} s"
+        times = "once" if wait.n_failures == 1 else f"{wait.n_failures} times"
+        text = f"{wait.reason}; asked {times}, and again in {wait.seconds:.1f} s"
         _log.info("%s", text)
-        anyio.from_thread.run(self.ctx.session.report_progress, float(waiting.n_failures), None, text)
+        anyio.from_thread.run(self.ctx.session.report_progress, float(wait.n_failures), None, text)
 
 
 def make_bridge_server(remote: RemoteServer, files: LocalFiles, allowed: Sequence[FilePath]) -> Server[None]:
@@ -287,5 +285,5 @@ def _tool_result(text: str, record: object) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], structured_content=object_for_models(record))
 
 
-def _give_up(waiting: RetryWait) -> None:
-    raise UnavailableError(waiting.reason)
+def _give_up(wait: RetryWait) -> None:
+    raise UnavailableError(wait.reason)

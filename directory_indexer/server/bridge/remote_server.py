@@ -1,4 +1,4 @@
-"""A remote index server: its MCP endpoint, asked by the client of the MCP SDK, and its operation that stores a text.
+"""A remote index server: its MCP endpoint, called by the client of the MCP SDK, and its operation that stores a text.
 
 Each request is one HTTP exchange without a session, so a restart of the server loses nothing.
 """
@@ -20,7 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UnavailableError, UsageError
 from directory_indexer.server.bridge.http_client import (
-    LONGEST_ANSWER,
+    MAX_ANSWER_BYTES,
     Backoff,
     CancellableWait,
     Exchange,
@@ -35,8 +35,8 @@ _ENDPOINT: Final = "/mcp"
 _INGEST: Final = "/api/v1/ingest"
 _HEADERS: Final = frozenset({"accept", "content-type"})
 _VERSION: Final = DISCOVERY_VERSIONS[-1]
-_MOST_AT_ONCE: Final = 8
-_LONGEST_TEXT: Final = 10_000_000
+_MAX_CONCURRENT: Final = 8
+_MAX_TEXT_CHARS: Final = 10_000_000
 _MAX_DETAIL_CHARS: Final = 300
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
@@ -72,8 +72,8 @@ class RemoteServer:
 
     def __init__(self, exchange: Exchange, *, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - it is a value
         self._address = exchange.address
-        self._retrying = RetryingClient(exchange.send, backoff=backoff)
-        self.limiter = anyio.CapacityLimiter(_MOST_AT_ONCE)
+        self._client = RetryingClient(exchange.send, backoff=backoff)
+        self.limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
 
     async def ask(
         self, request: Request[Any, Any], result: type[_Result], report: Callable[[RetryWait], None]
@@ -91,7 +91,7 @@ class RemoteServer:
             httpx2.AsyncClient(transport=transport, trust_env=False) as http,
             Client(
                 streamable_http_client(
-                    f"http://server{_ENDPOINT}", http_client=http, max_sse_event_size=LONGEST_ANSWER
+                    f"http://server{_ENDPOINT}", http_client=http, max_sse_event_size=MAX_ANSWER_BYTES
                 ),
                 mode=_VERSION,
                 cache=None,
@@ -114,7 +114,7 @@ class RemoteServer:
         wait = CancellableWait(report)
         try:
             response = await anyio.to_thread.run_sync(
-                lambda: self._retrying.answered(request, pause=wait.pause), abandon_on_cancel=True, limiter=self.limiter
+                lambda: self._client.send(request, pause=wait.pause), abandon_on_cancel=True, limiter=self.limiter
             )
         finally:
             wait.end()
@@ -129,9 +129,9 @@ class RemoteServer:
             DirIndexError: the text is too long, or the server is unavailable or refuses it.
         """
         body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
-        if len(content["text"]) > _LONGEST_TEXT or len(body) > LONGEST_ANSWER:
+        if len(content["text"]) > _MAX_TEXT_CHARS or len(body) > MAX_ANSWER_BYTES:
             raise UsageError(
-                f"the document has more than {_LONGEST_TEXT:,} characters or {LONGEST_ANSWER:,} bytes",
+                f"the document has more than {_MAX_TEXT_CHARS:,} characters or {MAX_ANSWER_BYTES:,} bytes",
                 hint="send parts of it",
             )
         headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}

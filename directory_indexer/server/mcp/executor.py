@@ -1,4 +1,4 @@
-"""The table of the tools, in the order in which clients see them, and their execution in worker threads."""
+"""Table of the tools, in the order in which clients see them, and their execution in worker threads."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ async def convert(caller: Caller, call: arguments.ConvertArguments) -> Answer:
 
 
 async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
-    """Start, join or stop an index run; a run is cancelled when the only call that waits for it is."""
+    """Start, join or stop an index run; a run is cancelled with the last call that waits for it."""
     executor = caller.executor
-    verbs = executor.tools.index
+    index_tool = executor.tools.index
     if call.action is arguments.IndexAction.CANCEL:
-        return await executor.run(Pool.WRITE, lambda: verbs.cancel(call, by=caller.origin))
+        return await executor.run(Pool.WRITE, lambda: index_tool.cancel(call, by=caller.origin))
     if call.action is arguments.IndexAction.PAUSE:
-        return await executor.run(Pool.WRITE, lambda: verbs.pause(call, by=caller.origin))
-    begin = verbs.resume if call.action is arguments.IndexAction.RESUME else verbs.start
+        return await executor.run(Pool.WRITE, lambda: index_tool.pause(call, by=caller.origin))
+    begin = index_tool.resume if call.action is arguments.IndexAction.RESUME else index_tool.start
     job = await executor.run(Pool.READ, lambda: begin(call))
     if not isinstance(job, Job):
         return await _wait(caller, call, job)

@@ -89,7 +89,7 @@ _WARM_UP_SECONDS = 0.05
 
 _CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
 _SCOPED_ARGUMENTS = (SearchCall, GrepCall, SimilarArguments)
-_ALL_NAMES = frozenset(entry.name for entry in TOOLS)
+_ALL_NAMES = frozenset(tool.name for tool in TOOLS)
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -110,15 +110,15 @@ ALL_TOOLS: Final = Toolset()
 
 
 def make_server(
-    executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None = None, *, offer: Toolset = ALL_TOOLS
+    executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None = None, *, toolset: Toolset = ALL_TOOLS
 ) -> Server[None]:
     """Build the MCP server for any transport; `more` are additional tools."""
-    session = _Session(executor, model, more, offer)
+    session = _Session(executor, model, more, toolset)
     server = Server(
         NAME,
         version=__version__,
         title=TITLE,
-        instructions=offer.instructions,
+        instructions=toolset.instructions,
         lifespan=_lifespan,
         cache_hints=dict.fromkeys(_CACHEABLE, CacheHint(ttl_ms=FRESH_MS)),
         get_tool_input_schema=session.schema_of_tool,
@@ -143,15 +143,15 @@ class _Session:
     """The request handlers."""
 
     def __init__(
-        self, executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None, offer: Toolset
+        self, executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None, toolset: Toolset
     ) -> None:
         self._executor = executor
-        self._offer = offer
-        self._entries = {entry.name: entry for entry in offer.tools}
+        self._toolset = toolset
+        self._tools = {tool.name: tool for tool in toolset.tools}
         self._model = model
         self._more = more
         self._roots = ClientRoots()
-        self._shown = ReturnedPassages()
+        self._returned = ReturnedPassages()
 
     async def warm_up(self, ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
         result = await call_next(ctx)
@@ -162,28 +162,28 @@ class _Session:
     def schema_of_tool(self, name: str) -> JsonObject | None:
         if self._more is not None and name in self._more:
             return self._more.arguments_schema(name)
-        return arguments_schema(self._entries[name]) if name in self._entries else None
+        return arguments_schema(self._tools[name]) if name in self._tools else None
 
     async def list_tools(
         self, ctx: ServerRequestContext[Any, Any], _: PaginatedRequestParams | None
     ) -> ListToolsResult:
         more = self._more.listed(_key_of(ctx)) if self._more is not None else []
         return ListToolsResult(
-            tools=[*listed_tools(self._offer.tools, hidden_arguments=self._offer.hidden_arguments), *more]
+            tools=[*listed_tools(self._toolset.tools, hidden_arguments=self._toolset.hidden_arguments), *more]
         )
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         if self._more is not None and params.name in self._more:
             answer = self._more.answer(params.name, params.arguments or {}, _key_of(ctx))
             return await self._traced(ctx, params.name, answer)
-        entry = self._entries.get(params.name)
-        if entry is None and self._offer.refusal is not None and params.name in _ALL_NAMES:
-            return await self._refuse(self._offer.refusal, params.name)
-        if entry is None:
-            raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(self._entries)}")
-        if not entry.is_read_only and not _may_write(ctx):
-            return error_result(f"{entry.name} needs a key with the right to write. Next: search what is indexed.")
-        return await self._traced(ctx, entry.name, self._run_tool(ctx, entry, params))
+        tool = self._tools.get(params.name)
+        if tool is None and self._toolset.refusal is not None and params.name in _ALL_NAMES:
+            return await self._refuse(self._toolset.refusal, params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(self._tools)}")
+        if not tool.is_read_only and not _may_write(ctx):
+            return error_result(f"{tool.name} needs a key with the right to write. Next: search what is indexed.")
+        return await self._traced(ctx, tool.name, self._run_tool(ctx, tool, params))
 
     async def _refuse(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
         try:
@@ -192,7 +192,7 @@ class _Session:
             return error_result(self._error_text(error))
 
     def _error_text(self, error: DirIndexError) -> str:
-        return failure_text(error, self._offer.next_calls)
+        return failure_text(error, self._toolset.next_calls)
 
     async def _traced(
         self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]
@@ -203,24 +203,24 @@ class _Session:
             return result
 
     async def _run_tool(
-        self, ctx: ServerRequestContext[Any, Any], entry: Operation[Caller], params: CallToolRequestParams
+        self, ctx: ServerRequestContext[Any, Any], tool: Operation[Caller], params: CallToolRequestParams
     ) -> CallToolResult:
         try:
-            call = _parse_call(entry, params.arguments or {})
+            call = _parse_call(tool, params.arguments or {})
             await self._set_context(ctx, call)
             caller = Caller(self._executor, _progress_reporter(ctx), _reach_of(ctx), _origin_of(ctx))
             require_reach(caller.reaches, call)
-            answer = await self._executor.answer(entry, caller, call)
+            answer = await self._executor.answer(tool, caller, call)
         except ArgumentError as error:
-            return error_result(f"{error.message}. Next: correct the arguments and call {entry.name} again.")
+            return error_result(f"{error.message}. Next: correct the arguments and call {tool.name} again.")
         except DirIndexError as error:
-            _log.info("%s: %s", entry.name, error.message)
+            _log.info("%s: %s", tool.name, error.message)
             return error_result(self._error_text(error))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
-            _log.exception("%s failed", entry.name)
-            return error_result(f"{entry.name} failed because of a bug; its log tells more. Next: call server_info.")
+            _log.exception("%s failed", tool.name)
+            return error_result(f"{tool.name} failed because of a bug; its log tells more. Next: call server_info.")
         if isinstance(answer.result, SearchAnswer):
-            self._shown.note(client_of(ctx), answer.result.hits)
+            self._returned.note(client_of(ctx), answer.result.hits)
         links = map(_resource_link, answer.links)
         return CallToolResult(
             content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
@@ -231,7 +231,7 @@ class _Session:
         if isinstance(call, _SCOPED_ARGUMENTS) and not path_of_call(call):
             clients.current_roots.set(await self._roots.of(ctx))
         if isinstance(call, SearchCall) and not call.again and not call.plain:
-            clients.returned_lines.set(self._shown.of(client_of(ctx)))
+            clients.returned_lines.set(self._returned.of(client_of(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])
@@ -267,11 +267,11 @@ class _Session:
         return CompleteResult(completion=Completion(values=values, total=total, has_more=total > len(values)))
 
 
-def _parse_call(entry: Operation[Caller], arguments: Mapping[str, Any]) -> Any:
+def _parse_call(tool: Operation[Caller], arguments: Mapping[str, Any]) -> Any:
     """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
-    call = arguments_of(entry.arguments, arguments, of=entry.name)
+    call = arguments_of(tool.arguments, arguments, of=tool.name)
     if isinstance(call, SearchCall):
-        return call._replace(plain=any(alias.name in arguments for alias in aliases_of(entry.arguments, entry.name)))
+        return call._replace(plain=any(alias.name in arguments for alias in aliases_of(tool.arguments, tool.name)))
     return call
 
 
@@ -361,7 +361,7 @@ def toolset_of(app: App) -> Toolset:
     """Return the toolset for the index of an app."""
     if isinstance(app, ClusterApp):
         return Toolset(
-            tuple(_describe_for_cluster(entry) for entry in TOOLS if entry.name in TOOLS_OF_CLUSTER),
+            tuple(_describe_for_cluster(tool) for tool in TOOLS if tool.name in TOOLS_OF_CLUSTER),
             FROM_CLUSTER,
             NEXT_CALLS_FROM_CLUSTER,
             frozenset({"collection", "collections"}),
@@ -370,8 +370,8 @@ def toolset_of(app: App) -> Toolset:
     return ALL_TOOLS
 
 
-def _describe_for_cluster(entry: Operation[Caller]) -> Operation[Caller]:
-    return replace(entry, description=_DESCRIPTIONS.get(entry.name, entry.description))
+def _describe_for_cluster(tool: Operation[Caller]) -> Operation[Caller]:
+    return replace(tool, description=_DESCRIPTIONS.get(tool.name, tool.description))
 
 
 _DESCRIPTIONS: Final = {

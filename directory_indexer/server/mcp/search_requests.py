@@ -113,10 +113,10 @@ def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
 
 
 def search_in(
-    opened: OpenCollection, request: SearchRequest, path: str, *, look: ScopeResolver = resolve_scope_refreshing
+    opened: OpenCollection, request: SearchRequest, path: str, *, resolve: ScopeResolver = resolve_scope_refreshing
 ) -> SearchResult:
-    """Search a collection at a path, after the scope is resolved by `look`."""
-    scope, notes = look(opened, path)
+    """Search a collection at a path, after the scope is resolved by `resolve`."""
+    scope, notes = resolve(opened, path)
     result = opened.app.searcher.search(request._replace(scope=scope))
     return result._replace(summary=opened.app.status.checked(result.summary), notes=(*notes, *result.notes))
 

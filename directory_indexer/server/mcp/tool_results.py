@@ -43,14 +43,14 @@ def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collectio
     """
     descriptions, defaults = {"collection": IN_COLLECTION}, dict[str, object]()
     listings = []
-    for entry in tools:
-        schema = schema_of(entry.arguments)
+    for tool in tools:
+        schema = schema_of(tool.arguments)
         properties = {
             name: _brief_schema(name, argument, descriptions, defaults)
             for name, argument in schema["properties"].items()
             if name not in hidden_arguments
         }
-        listings.append(_tool(entry, {**schema, "properties": properties}))
+        listings.append(_tool(tool, {**schema, "properties": properties}))
     return listings
 
 
@@ -74,26 +74,26 @@ def _brief_schema(
 _OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum", "pattern"})
 
 
-def _tool(entry: Operation[Any], arguments: JsonObject) -> Tool:
+def _tool(tool: Operation[Any], arguments: JsonObject) -> Tool:
     return Tool(
-        name=entry.name,
-        title=entry.title,
-        description=entry.description,
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
         input_schema=arguments,
-        annotations=_annotations(entry),
+        annotations=_annotations(tool),
     )
 
 
-def _annotations(entry: Operation[Any]) -> ToolAnnotations:
+def _annotations(tool: Operation[Any]) -> ToolAnnotations:
     """Return the annotations of a tool; the other hints do not apply to a read-only one."""
-    if entry.is_read_only:
+    if tool.is_read_only:
         return ToolAnnotations(read_only_hint=True)
     return ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
 
-def arguments_schema(entry: Operation[Any]) -> JsonObject:
+def arguments_schema(tool: Operation[Any]) -> JsonObject:
     """Return the argument schema of a tool, by which the SDK validates calls."""
-    return {**schema_of(entry.arguments), "additionalProperties": False}
+    return {**schema_of(tool.arguments), "additionalProperties": False}
 
 
 def error_result(text: str) -> CallToolResult:

@@ -120,12 +120,12 @@ class Tools:
         """Find passages, without those of earlier pages."""
         request, position = request_of(call, embedding_ms=self._config.serving.embedding_ms)
         mode, notes = self._available_mode(call.mode)
-        look = resolve_scope_refreshing if call.refresh else resolve_scope
+        resolve = resolve_scope_refreshing if call.refresh else resolve_scope
         merged = search_collections(
             self.collections,
             collections_of_call(call),
             request._replace(mode=mode, is_unfinished=call.prefix),
-            search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, look=look),
+            search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, resolve=resolve),
         )
         result = position.rest(merged._replace(notes=(*map(Note, notes), *merged.notes)), limit=call.limit)
         plain_collections = collections_of_call(call) if call.plain else ()

@@ -56,17 +56,17 @@ with lazily:
     from directory_indexer.storage.registry.store import Registry
 
 
-_MOST_SHOWN = 80
+_MAX_SHOWN = 80
 _log = logging.getLogger("dirindex.serve")
 
 
 class Application:
     """The API as an ASGI application behind the request guard."""
 
-    def __init__(self, surface: Router, services: Services, repetition: Idempotency) -> None:
-        self._surface = surface
+    def __init__(self, router: Router, services: Services, idempotency: Idempotency) -> None:
+        self._router = router
         self._services = services
-        self._repetition = repetition
+        self._idempotency = idempotency
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Respond to a request."""
@@ -84,7 +84,7 @@ class Application:
 
     async def _response(self, request: Request) -> Response:
         # The path that the guard has checked: `request.url` drops line breaks and tabs, and may be another path.
-        match = self._surface.find(request.scope["path"])
+        match = self._router.find(request.scope["path"])
         if match is None:
             return problem_response(no_such_path())
         operation = match.operations.get(request.method)
@@ -109,7 +109,7 @@ class Application:
         async def answer() -> Response:
             return response_of(operation, await services.executor.answer(operation, services, call))
 
-        return await self._repetition.answered(operation, request, content, answer, services)
+        return await self._idempotency.answered(operation, request, content, answer, services)
 
     async def _answer_upload(
         self, operation: HttpOperation, match: RouteMatch, request: Request, services: Services
@@ -119,11 +119,11 @@ class Application:
         if is_lines:
             _require_right_place(operation, request, b"")
         call = None if is_lines else _parse_permitted(operation, services, arguments)
-        most_bytes = await _max_bytes(operation, services, call, media_type_of(request))
+        max_bytes = await _max_bytes(operation, services, call, media_type_of(request))
         directory = team_directory(services.collections.app.loaded.data_dir)
-        file, digest = await spool_body(request, directory, most_bytes=most_bytes)
+        file, digest = await spool_body(request, directory, most_bytes=max_bytes)
         if is_lines:
-            self._repetition.refuse(request)
+            self._idempotency.refuse(request)
             return response_of(operation, await _answer_lines(operation, services, file))
 
         async def answer() -> Response:
@@ -131,7 +131,7 @@ class Application:
                 upload = Upload(call, file, media_type_of(request))
                 return response_of(operation, await services.executor.answer(operation, services, upload))
 
-        return await self._repetition.answered(operation, request, digest, answer, services)
+        return await self._idempotency.answered(operation, request, digest, answer, services)
 
 
 async def _max_bytes(operation: HttpOperation, services: Services, call: Any, media_type: str) -> int:
@@ -152,7 +152,7 @@ def _require_right_place(operation: HttpOperation, request: Request, content: by
     Raises:
         UsageError: there are arguments in the wrong place.
     """
-    if operation.has_body and (names := ", ".join(f"'{name[:_MOST_SHOWN]}'" for name in request.query_params)):
+    if operation.has_body and (names := ", ".join(f"'{name[:_MAX_SHOWN]}'" for name in request.query_params)):
         raise UsageError(f"{names} cannot be given in the query string: arguments of this operation come in the body")
     if not operation.has_body and content:
         raise UsageError("this operation takes no body: its arguments come in the query string")

@@ -32,7 +32,7 @@ _OperationId = Annotated[
 ]
 _NAME = Field(max_length=1000)
 _QUERY = Field(max_length=2000)
-_PLACE = Field(ge=1, le=2**31 - 1)
+_POSITION = Field(ge=1, le=2**31 - 1)
 _HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
@@ -45,12 +45,12 @@ Text = Annotated[
 TextName = Annotated[str, "Its file name; also as filename of metadata.", _NAME]
 Url = Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
 Title = Annotated[str, "Its title.", _NAME]
-Said = Annotated[
+SenderMetadata = Annotated[
     Mapping[str, Any],
     "Anything to say of it: author, tags, created, language and subject are searched for, all of it comes back.",
     Field(max_length=200),
 ]
-IfThere = Annotated[OnConflict, "What becomes of a document that is there by the same id, name or address."]
+ConflictAction = Annotated[OnConflict, "What becomes of a document that is there by the same id, name or address."]
 AllowSecrets = Annotated[bool, "Mask secrets in the index and keep them in the original, in place of refusing them."]
 WaitFor = Annotated[Wait, "Answer when it is kept, can be found by words, or by meaning, too."]
 WaitSeconds = Annotated[Number, "Answer after so many seconds in any case.", Field(ge=0, le=50)]
@@ -100,14 +100,14 @@ class PreviewCall(NamedTuple):
     doc_id: DocId
     collection: InCollection = DEFAULT
     query: Annotated[str, "What is marked in it.", _QUERY] = ""
-    line: Annotated[Number, "The line to look at: a long document is given around it.", _PLACE] = 1
+    line: Annotated[Number, "The line to look at: a long document is given around it.", _POSITION] = 1
 
 
 class PageCall(NamedTuple):
     """A page to draw."""
 
     doc_id: DocId
-    page: Annotated[Number, "Its number, from 1.", _PLACE]
+    page: Annotated[Number, "Its number, from 1.", _POSITION]
     collection: InCollection = DEFAULT
     query: Annotated[str, "What is marked on it.", _QUERY] = ""
 
@@ -156,8 +156,8 @@ class IngestCall(NamedTuple):
     id: ClientId = ""
     filename: TextName = ""
     title: Title = ""
-    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
-    on_conflict: Annotated[IfThere, Only.PROGRAMS] = OnConflict.REPLACE
+    metadata: SenderMetadata = {}  # noqa: RUF012 - pydantic gives each call a copy
+    on_conflict: Annotated[ConflictAction, Only.PROGRAMS] = OnConflict.REPLACE
     allow_secrets: Annotated[AllowSecrets, Only.PROGRAMS] = False
     wait: Annotated[WaitFor, Only.PROGRAMS] = Wait.WORDS
     wait_seconds: Annotated[WaitSeconds, Only.PROGRAMS] = 20
@@ -171,8 +171,8 @@ class UrlCall(NamedTuple):
     id: Annotated[ClientId, Only.PROGRAMS] = ""
     filename: Annotated[str, "Its file name, if not the one of the address.", _NAME, Only.PROGRAMS] = ""
     title: Title = ""
-    metadata: Said = {}  # noqa: RUF012 - pydantic gives each call a copy
-    on_conflict: Annotated[IfThere, Only.PROGRAMS] = OnConflict.REPLACE
+    metadata: SenderMetadata = {}  # noqa: RUF012 - pydantic gives each call a copy
+    on_conflict: Annotated[ConflictAction, Only.PROGRAMS] = OnConflict.REPLACE
     allow_secrets: Annotated[AllowSecrets, Only.PROGRAMS] = False
     wait: Annotated[WaitFor, Only.PROGRAMS] = Wait.WORDS
     wait_seconds: Annotated[WaitSeconds, Only.PROGRAMS] = 20
@@ -188,7 +188,7 @@ class FileCall(NamedTuple):
     author: Annotated[Texts, "Who wrote it.", Field(max_length=20)] = ()
     tag: Annotated[Texts, "Tags, to find it by.", Field(max_length=20)] = ()
     metadata: Annotated[str, "Anything else to say of it: an object as JSON.", Field(max_length=16_384)] = ""
-    on_conflict: IfThere = OnConflict.REPLACE
+    on_conflict: ConflictAction = OnConflict.REPLACE
     allow_secrets: AllowSecrets = False
     wait: WaitFor = Wait.WORDS
     wait_seconds: WaitSeconds = 20
@@ -266,8 +266,8 @@ class BackupCall(NamedTuple):
 
 _PATH = Field(min_length=1, max_length=4096)
 _Confirmation = Annotated[str, "The confirmation that the look gave.", Field(min_length=1, max_length=100)]
-_Typed = Annotated[str, "The directory: an absolute path, or one that begins with ~.", _PATH]
-_Tracked = Annotated[str, "The tracked directory.", _PATH]
+_TypedDirectory = Annotated[str, "The directory: an absolute path, or one that begins with ~.", _PATH]
+_TrackedDirectory = Annotated[str, "The tracked directory.", _PATH]
 
 
 class DirectoriesCall(NamedTuple):
@@ -307,7 +307,7 @@ class NearMissesCall(NamedTuple):
 class LookAtDirectoryCall(NamedTuple):
     """A look at a directory that might be added."""
 
-    path: _Typed
+    path: _TypedDirectory
 
 
 class SuggestedDirectoriesCall(NamedTuple):
@@ -334,7 +334,7 @@ class AddDirectoryCall(NamedTuple):
 class LookAtForgettingCall(NamedTuple):
     """A look at what forgetting would remove."""
 
-    path: _Tracked
+    path: _TrackedDirectory
 
 
 class ForgetDirectoryCall(NamedTuple):

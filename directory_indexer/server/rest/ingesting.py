@@ -56,17 +56,17 @@ UNREACHABLE = Problem(502, "unreachable", "")
 
 def ingest(services: Services, call: IngestCall) -> Reply:
     """Ingest a text."""
-    sending = _sending_of_text(call)
-    return _reply(services.ingesting.add_text(call.text, sending), sending)
+    request = _text_request(call)
+    return _reply(services.ingesting.add_text(call.text, request), request)
 
 
 def ingest_file(services: Services, upload: Upload) -> Reply:
     """Ingest a file as it is."""
     call: FileCall = upload.call
-    sending = _sending(call, metadata=_file_metadata(call))
+    request = _ingest_request(call, metadata=_file_metadata(call))
     media_type = _media_type(upload.media_type)
-    sent = services.ingesting.add_file(pieces_of(upload.content), sending, media_type=media_type)
-    return _reply(sent, sending)
+    sent = services.ingesting.add_file(pieces_of(upload.content), request, media_type=media_type)
+    return _reply(sent, request)
 
 
 def longest_file(services: Services, call: FileCall, media_type: str) -> int:
@@ -82,8 +82,8 @@ def ingest_url(services: Services, call: UrlCall) -> Reply:
         RefusedError: the web server cannot be reached.
     """
     _require_agreement(call.metadata, url=call.url)
-    sending = _sending(call, metadata=call.metadata)
-    return _reply(_fetch(services, lambda: services.ingesting.add_url(call.url, sending)), sending)
+    request = _ingest_request(call, metadata=call.metadata)
+    return _reply(_fetch(services, lambda: services.ingesting.add_url(call.url, request)), request)
 
 
 async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> Reply:
@@ -110,14 +110,14 @@ def refresh(services: Services, call: RefreshCall) -> Reply:
         UsageError: fetching is not enabled.
         RefusedError: the web server cannot be reached.
     """
-    sending = IngestRequest(call.collection, wait=call.wait, seconds=call.wait_seconds)
+    request = IngestRequest(call.collection, wait=call.wait, seconds=call.wait_seconds)
 
     def again() -> IngestResult:
         return services.ingesting.refresh(
             call.collection, call.doc_id, wait=call.wait, seconds=float(call.wait_seconds)
         )
 
-    return _reply(_fetch(services, again), sending)
+    return _reply(_fetch(services, again), request)
 
 
 async def ingest_lines(services: Services, upload: Upload) -> StreamedRecords:
@@ -136,11 +136,11 @@ async def _answers(services: Services, operation: HttpOperation, file: BinaryIO)
 def _ingest_batch(services: Services, operation: HttpOperation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
     """Ingest a batch of lines; all are stored before the batch is indexed."""
     stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
-    for collection in {sending.collection for _, _, sending, _ in stored if sending and sending.wait is not Wait.NONE}:
+    for collection in {request.collection for _, _, request, _ in stored if request and request.wait is not Wait.NONE}:
         services.ingesting.bring_up_to_date(
-            collection, _longest_wait(sending for _, _, sending, _ in stored if sending)
+            collection, _longest_wait(request for _, _, request, _ in stored if request)
         )
-    return [_line_answer(services, number, sent, sending, error) for number, sent, sending, error in stored]
+    return [_line_answer(services, number, sent, request, error) for number, sent, request, error in stored]
 
 
 def _store_line(
@@ -149,8 +149,8 @@ def _store_line(
     try:
         call: IngestCall = parse_call(operation, parse_object(line))
         require_reach(operation, services.caller, call)
-        sending = _sending_of_text(call)
-        return services.ingesting.add_text(call.text, sending._replace(wait=Wait.NONE)), sending, None
+        request = _text_request(call)
+        return services.ingesting.add_text(call.text, request._replace(wait=Wait.NONE)), request, None
     except RefusedError as refused:
         return None, None, refused.problem.record()
     except DirIndexError as error:
@@ -158,21 +158,21 @@ def _store_line(
 
 
 def _line_answer(
-    services: Services, number: int, sent: IngestResult | None, sending: IngestRequest | None, error: HttpError | None
+    services: Services, number: int, sent: IngestResult | None, request: IngestRequest | None, error: HttpError | None
 ) -> IngestLine:
-    if sent is None or sending is None:
+    if sent is None or request is None:
         return IngestLine(number, error.status_code if error else 500, error=error)
     document = services.documents.as_it_is(sent.document)
-    reply = _reply(sent._replace(document=document), sending)
+    reply = _reply(sent._replace(document=document), request)
     return IngestLine(number, reply.status, answer=reply.record)
 
 
-def _longest_wait(sendings: Iterable[IngestRequest]) -> IngestRequest:
-    return max(sendings, key=lambda sending: sending.seconds or 0.0)
+def _longest_wait(requests: Iterable[IngestRequest]) -> IngestRequest:
+    return max(requests, key=lambda request: request.seconds or 0.0)
 
 
-def _sending_of_text(call: IngestCall) -> IngestRequest:
-    return _sending(call, metadata=call.metadata)._replace(url=_origin_of(call.metadata))
+def _text_request(call: IngestCall) -> IngestRequest:
+    return _ingest_request(call, metadata=call.metadata)._replace(url=_origin_of(call.metadata))
 
 
 def _origin_of(metadata: Mapping[str, Any]) -> str:
@@ -192,7 +192,7 @@ def _origin_of(metadata: Mapping[str, Any]) -> str:
     return ""
 
 
-def _sending(call: IngestCall | UrlCall | FileCall, *, metadata: Mapping[str, Any]) -> IngestRequest:
+def _ingest_request(call: IngestCall | UrlCall | FileCall, *, metadata: Mapping[str, Any]) -> IngestRequest:
     return IngestRequest(
         collection=call.collection,
         client_id=call.id,
@@ -227,10 +227,10 @@ def _require_agreement(metadata: Mapping[str, Any], **own: str) -> None:
             require_agreement((name, value), (f"metadata.{name}", metadata[name]))
 
 
-def _reply(sent: IngestResult, sending: IngestRequest) -> Reply:
+def _reply(sent: IngestResult, request: IngestRequest) -> Reply:
     """Return the state of a document; the status is 202 if it has not reached the state that its sender waits for."""
     document = sent.document
-    is_done = document.state in _AWAITED_STATES[sending.wait] or sent.effect is Effect.SKIPPED
+    is_done = document.state in _AWAITED_STATES[request.wait] or sent.effect is Effect.SKIPPED
     is_pending = document.state in {State.QUEUED, State.WORDS}
     operation = operation_id(document.collection, ingest_name(document)) if is_pending else None
     answer = IngestAnswer(

@@ -223,8 +223,8 @@ class HttpOperation(Operation[Services]):
 
         None for an operation whose arguments name collections, that needs no key, or that is about no collection.
         """
-        is_for_itself = _names_collections(self) or self.about_all or self.needs in {Right.METRICS, None}
-        return None if is_for_itself else DEFAULT_COLLECTION
+        has_own_check = _names_collections(self) or self.about_all or self.needs in {Right.METRICS, None}
+        return None if has_own_check else DEFAULT_COLLECTION
 
     @property
     def takes(self) -> Body:

@@ -12,7 +12,7 @@ with lazily:
 
 
 class ClusterCopy:
-    """A copy of the index that runs keep up to date: none, where no cluster index is configured.
+    """A copy of the index that runs keep up to date; this class is for indexes without one, and does nothing.
 
     Raises:
         VectorStoreError: the server cannot be reached, or has the cluster index of another index by that name.

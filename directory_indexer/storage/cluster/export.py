@@ -112,16 +112,16 @@ class ClusterLedger:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_SCHEMA)
 
-    def standing(self) -> LedgerState | None:
+    def state(self) -> LedgerState | None:
         """Return the collection and version described; None for a new ledger."""
         with self._connection() as connection:
             row = connection.execute("SELECT value FROM state WHERE key = 'standing'").fetchone()
-        return parse_stored("state.value", _parse_standing, row[0]) if row else None
+        return parse_stored("state.value", _parse_state, row[0]) if row else None
 
-    def stand(self, standing: LedgerState) -> None:
+    def set_state(self, state: LedgerState) -> None:
         """Store the collection and version described."""
         with self._writing() as connection:
-            _write_standing(connection, standing)
+            _write_state(connection, state)
 
     def files(self) -> Iterator[PublishedFile]:
         """Yield all files, sorted by path."""
@@ -133,14 +133,14 @@ class ClusterLedger:
         with self._connection() as connection:
             yield from map(WordCount._make, connection.execute("SELECT * FROM words ORDER BY word"))
 
-    def note_files(self, put: Iterable[PublishedFile], gone: Iterable[FilePath], standing: LedgerState) -> None:
+    def record_files(self, put: Iterable[PublishedFile], gone: Iterable[FilePath], state: LedgerState) -> None:
         """Store changes of the files in the cluster index."""
         with self._writing() as connection:
             connection.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", put)
             connection.executemany("DELETE FROM files WHERE path = ?", ((path,) for path in gone))
-            _write_standing(connection, standing)
+            _write_state(connection, state)
 
-    def note_words(self, words: Iterable[WordCount]) -> None:
+    def record_words(self, words: Iterable[WordCount]) -> None:
         """Store the chunk counts of words in the cluster index; 0 removes a word."""
         with self._writing() as connection:
             for word in words:
@@ -149,7 +149,7 @@ class ClusterLedger:
                 else:
                     connection.execute("DELETE FROM words WHERE word = ?", (word.word,))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Remove all entries."""
         with self._writing() as connection:
             for table in ("state", "files", "words"):
@@ -193,10 +193,10 @@ def _cluster_file(row: Sequence[Any]) -> ClusterFile:
     )
 
 
-def _parse_standing(written: object) -> LedgerState:
+def _parse_state(written: object) -> LedgerState:
     passages, version, state = parse_list(written)
     return LedgerState(text(passages), integer(version), text(state))
 
 
-def _write_standing(connection: sqlite3.Connection, standing: LedgerState) -> None:
-    connection.execute("INSERT OR REPLACE INTO state VALUES ('standing', ?)", (json.dumps(standing),))
+def _write_state(connection: sqlite3.Connection, state: LedgerState) -> None:
+    connection.execute("INSERT OR REPLACE INTO state VALUES ('standing', ?)", (json.dumps(state),))

@@ -119,7 +119,7 @@ class ClusterReader:
         """Return read access to the version of a manifest."""
         return ClusterSnapshot(self._connection, self._plan, manifest)
 
-    def standing(self, passages: str) -> Iterator[tuple[int, str]]:
+    def passage_revisions(self, passages: str) -> Iterator[tuple[int, str]]:
         """Yield the file and the revision of every passage."""
         for record in self._scroll(passages, None, _PassageOrigin._fields):
             yield StoredPoint(passages, record).read(partial(parse_record, _PassageOrigin))
@@ -161,15 +161,15 @@ class ClusterSnapshot:
         self._connection = connection
         self._plan = plan
 
-    def candidates(self, question: CandidateQuery, *, limit: int) -> CandidatePassages:
+    def candidates(self, query: CandidateQuery, *, limit: int) -> CandidatePassages:
         """Return the best passages by words and by meaning, `limit` of each."""
-        condition = self._filter(question)
+        condition = self._filter(query)
         requests = []
-        if question.sparse is not None:
-            sparse = models.SparseVector(indices=list(question.sparse.indices), values=list(question.sparse.values))
+        if query.sparse is not None:
+            sparse = models.SparseVector(indices=list(query.sparse.indices), values=list(query.sparse.values))
             requests.append(_request(SPARSE_VECTOR, sparse, condition, limit, None))
-        if question.vector is not None:
-            requests.append(_request(DENSE_VECTOR, list(question.vector), condition, limit, search_params(self._plan)))
+        if query.vector is not None:
+            requests.append(_request(DENSE_VECTOR, list(query.vector), condition, limit, search_params(self._plan)))
         answers = self._connection.ask(
             "search",
             lambda client: client.query_batch_points(
@@ -177,7 +177,7 @@ class ClusterSnapshot:
             ),
         )
         lists = [[parse_candidate(self.manifest.passages, point) for point in answer.points] for answer in answers]
-        by_words = lists.pop(0) if question.sparse is not None else []
+        by_words = lists.pop(0) if query.sparse is not None else []
         return CandidatePassages(by_words, lists.pop(0) if lists else [])
 
     def cosines(self, vector: Sequence[float], point_ids: Collection[str]) -> dict[str, float]:
@@ -210,11 +210,11 @@ class ClusterSnapshot:
         passages = [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
         return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))
 
-    def _filter(self, question: CandidateQuery) -> models.Filter:
+    def _filter(self, query: CandidateQuery) -> models.Filter:
         conditions: list[models.Condition] = list(self._valid_now)
-        if question.file_keys is not None:
-            conditions.append(models.FieldCondition(key="file", match=models.MatchAny(any=sorted(question.file_keys))))
-        conditions += [models.FieldCondition(key="words", match=models.MatchText(text=word)) for word in question.words]
+        if query.file_keys is not None:
+            conditions.append(models.FieldCondition(key="file", match=models.MatchAny(any=sorted(query.file_keys))))
+        conditions += [models.FieldCondition(key="words", match=models.MatchText(text=word)) for word in query.words]
         return models.Filter(must=conditions)
 
     @property

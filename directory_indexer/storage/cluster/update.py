@@ -55,7 +55,7 @@ Right = TypeVar("Right")
 UPDATING: Final = ""
 """The state of a ledger while the cluster index is being written."""
 
-_MENDED = "dirindex doctor --repair mends it"
+_MEND_HINT = "dirindex doctor --repair mends it"
 
 _BATCH_PASSAGES: Final = 2000
 _BATCH_FILES: Final = 1000
@@ -93,7 +93,7 @@ class ClusterUpdate:
         changed = changed_words(self._rows.words(), self._ledger.words())
         for batch in batched(changed, _BATCH_WORDS):
             self._writer.put_words(batch, version=self._manifest.version + 1)
-            self._ledger.note_words(batch)
+            self._ledger.record_words(batch)
             has_any = True
         return has_any
 
@@ -109,13 +109,15 @@ class ClusterUpdate:
     def _write_files(self, batch: Sequence[FileChange]) -> None:
         version, passages = self._manifest.version + 1, self._manifest.passages
         new = {change.path: self._passages(change.file) for change in batch if change.file and change.has_new_text}
-        late = {change.path: self._passages(change.file) for change in batch if change.file and change.has_new_vectors}
+        embedded = {
+            change.path: self._passages(change.file) for change in batch if change.file and change.has_new_vectors
+        }
         gone = [change.path for change in batch if change.is_gone]
         replaced = [
             change.path for change in batch if change.known is not None and (change.has_new_text or change.is_gone)
         ]
         self._writer.put_passages(passages, chain.from_iterable(new.values()), since=version)
-        self._writer.add_vectors(passages, chain.from_iterable(late.values()))
+        self._writer.add_vectors(passages, chain.from_iterable(embedded.values()))
         self._writer.put_files(
             (change.file for change in batch if change.file and change.is_new_row), gone, version=version
         )
@@ -124,8 +126,10 @@ class ClusterUpdate:
             self._manifest = self._manifest._replace(version=version)
             self._writer.put_manifest(self._manifest)
             self._writer.delete_ended(passages, version)
-        put = [_ledger_entry(change, new.get(change.path) or late.get(change.path)) for change in batch if change.file]
-        self._ledger.note_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
+        put = [
+            _ledger_entry(change, new.get(change.path) or embedded.get(change.path)) for change in batch if change.file
+        ]
+        self._ledger.record_files(put, gone, LedgerState(passages, self._manifest.version, UPDATING))
 
     def _passages(self, file: ClusterFile) -> list[NewPassage]:
         chunks = self._snapshot.chunks.of_file(file.path)
@@ -172,16 +176,16 @@ class ClusterIndex(ClusterCopy):
             before = self.reader.manifest()
             self._require_own(before, index_id)
             planned, state = self._manifest(snapshot, index_id, before), snapshot.queries(ClusterRows).state()
-            is_in_step = before is not None and self.ledger.standing() == LedgerState(
+            is_current = before is not None and self.ledger.state() == LedgerState(
                 before.passages, before.version, state
             )
-            if is_in_step and before is not None and before.passages == planned.passages and not leaves_no_trace:
+            if is_current and before is not None and before.passages == planned.passages and not leaves_no_trace:
                 if planned != before:
                     self.writer.put_manifest(planned)
                 return
             former = before.passages if before is not None and before.passages != planned.passages else None
-            begun = self._begin_update(before, planned)
-            last = ClusterUpdate(self, snapshot, begun, is_filling=former is not None).write(must_stop)
+            started = self._begin_update(before, planned)
+            last = ClusterUpdate(self, snapshot, started, is_filling=former is not None).write(must_stop)
             if last is not None:
                 self._end_update(last, state, former, leaves_no_trace=leaves_no_trace)
 
@@ -195,7 +199,7 @@ class ClusterIndex(ClusterCopy):
                 self.writer.delete_points(
                     collection, [id_ for point_collection, id_ in unreadable if point_collection == collection]
                 )
-        self.ledger.forget()
+        self.ledger.clear()
         self.update()
 
     def findings(self) -> Iterator[Finding]:
@@ -216,18 +220,18 @@ class ClusterIndex(ClusterCopy):
         self._require_own(manifest, self.docstore.index_id())
         if n_unreadable := sum(1 for _ in self.reader.unreadable(manifest.passages)):
             message = f"{n_unreadable} points of the cluster index are not as dirindex writes them"
-            return Finding("cluster index", Verdict.PROBLEM, message, _MENDED)
-        there = Counter(self.reader.standing(manifest.passages))
+            return Finding("cluster index", Verdict.PROBLEM, message, _MEND_HINT)
+        present = Counter(self.reader.passage_revisions(manifest.passages))
         known = {file.path: file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)}
         with self.docstore.snapshot() as snapshot:
             files = {file.path: file for file, _ in snapshot.queries(ClusterRows).files(without=self.documents)}
         n_other = sum(known.get(path) != file for path, file in files.items()) + len(known.keys() - files.keys())
         expected = Counter({(file.key, file.revision): file.n_passages for file in known.values() if file.n_passages})
-        n_passages = sum((expected - there).values()) + sum((there - expected).values())
+        n_passages = sum((expected - present).values()) + sum((present - expected).values())
         if n_other or n_passages:
             message = f"the cluster index differs from the index in {n_other} files and {n_passages} passages"
-            return Finding("cluster index", Verdict.PROBLEM, message, _MENDED)
-        message = f"{len(files)} files with {there.total()} passages agree with the index, version {manifest.version}"
+            return Finding("cluster index", Verdict.PROBLEM, message, _MEND_HINT)
+        message = f"{len(files)} files with {present.total()} passages agree with the index, version {manifest.version}"
         return Finding("cluster index", Verdict.OK, message)
 
     def _require_own(self, manifest: Manifest | None, index_id: str) -> None:
@@ -255,17 +259,17 @@ class ClusterIndex(ClusterCopy):
 
     def _begin_update(self, before: Manifest | None, planned: Manifest) -> Manifest:
         """Read the state of the cluster if it is unknown, and mark an update as started."""
-        standing = self.ledger.standing()
+        recorded = self.ledger.state()
         is_known = (
             before is not None
-            and standing is not None
-            and (standing.passages, standing.version) == (planned.passages, planned.version)
+            and recorded is not None
+            and (recorded.passages, recorded.version) == (planned.passages, planned.version)
         )
         if not is_known or before is None or before.passages != planned.passages:
             self._read_cluster(before, planned)
-        elif standing is not None and standing.state == UPDATING:
+        elif recorded is not None and recorded.state == UPDATING:
             self.writer.undo_unpublished(planned.passages, planned.version)
-        self.ledger.stand(LedgerState(planned.passages, planned.version, UPDATING))
+        self.ledger.set_state(LedgerState(planned.passages, planned.version, UPDATING))
         is_same = before is not None and before.passages == planned.passages
         return self._without_gone(planned) if is_same else planned
 
@@ -274,14 +278,14 @@ class ClusterIndex(ClusterCopy):
             self.writer.drop_passages(former)
         if leaves_no_trace:
             last = self._without_gone(last)
-        self.ledger.stand(LedgerState(last.passages, last.version, state))
+        self.ledger.set_state(LedgerState(last.passages, last.version, state))
 
     def _read_cluster(self, manifest: Manifest | None, planned: Manifest) -> None:
         """Read the contents of the cluster into the ledger; passages in another Qdrant collection do not count."""
-        self.ledger.forget()
+        self.ledger.clear()
         self.writer.prepare(planned.passages, dimensions=planned.space.dimensions)
         self.writer.undo_unpublished(planned.passages, planned.version if manifest else -1)
-        present = Counter(self.reader.standing(planned.passages))
+        present = Counter(self.reader.passage_revisions(planned.passages))
         of_files = Counter[int]()
         for (key, _), n_passages in present.items():
             of_files[key] += n_passages
@@ -289,8 +293,8 @@ class ClusterIndex(ClusterCopy):
         self.writer.delete_files(planned.passages, of_files.keys() - {file.key for file in files})
         known = (_published_file(file, present[file.key, file.revision], of_files[file.key]) for file in files)
         standing = LedgerState(planned.passages, planned.version, UPDATING)
-        self.ledger.note_files(known, (), standing)
-        self.ledger.note_words(self.reader.words(after=-1))
+        self.ledger.record_files(known, (), standing)
+        self.ledger.record_words(self.reader.words(after=-1))
 
     def _without_gone(self, manifest: Manifest) -> Manifest:
         """Drop the records of removed files and words; servers with an older version reload everything."""

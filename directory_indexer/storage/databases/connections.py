@@ -136,8 +136,8 @@ def require_room(path: Path) -> None:
     """
     if sys.platform == "win32" or not path.parent.is_dir():
         return
-    room = os.statvfs(path.parent)
-    if room.f_frsize < _MAPPED_PAGE_BYTES and room.f_bavail * room.f_frsize < _MIN_FREE_BYTES:
+    file_system = os.statvfs(path.parent)
+    if file_system.f_frsize < _MAPPED_PAGE_BYTES and file_system.f_bavail * file_system.f_frsize < _MIN_FREE_BYTES:
         raise DiskFullError(f"{path}: no space left on device", hint=FREE_SPACE)
 
 

@@ -318,7 +318,7 @@ def file_condition(file_filter: FileFilter) -> tuple[str, list[object]]:
 
 
 def _metadata_condition(condition: MetadataCondition) -> tuple[str, list[object]]:
-    """Languages and tags are compared as a whole, dates by their beginning, other values by substring."""
+    """Return the SQL condition: languages and tags are compared as a whole, dates by prefix, the rest by substring."""
     negation = "" if condition.is_wanted else "NOT "
     text = folded(condition.text)
     if condition.name == NAMES["language"]:

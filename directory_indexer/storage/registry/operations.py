@@ -115,7 +115,7 @@ class Operations:
             "UPDATE operations SET state = 'running', wish = '', message = '', ended_at = NULL WHERE id = ?", number
         )
 
-    def tell(self, number: int, message: str) -> RequestedState:
+    def report_progress(self, number: int, message: str) -> RequestedState:
         """Store the progress of an operation, and return the requested state."""
         with self._registry.writing() as connection:
             connection.execute("UPDATE operations SET message = ? WHERE id = ?", (message, number))

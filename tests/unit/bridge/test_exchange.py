@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _TOKEN = "a-token-of-a-test-0123456789"  # noqa: S105 - of a test
 _REQUEST = HttpRequest("GET", "/api/v1/collections")
-_NEVER = Backoff(patience_seconds=0.0, first_seconds=1.0)
+_NEVER = Backoff(time_limit_seconds=0.0, first_seconds=1.0)
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_an_answer_without_end_ends_at_the_limit() -> None:
             sent += client.send(bytes(100_000))
 
     with Loopback(serve) as server, pytest.raises(UnavailableError, match="more than 1,000,000 bytes"):
-        Exchange(remote_address(server.url), _TOKEN, longest_answer=1_000_000).send(_REQUEST)
+        Exchange(remote_address(server.url), _TOKEN, max_answer_bytes=1_000_000).send(_REQUEST)
     assert sent < 20_000_000
 
 

@@ -48,7 +48,7 @@ def test_a_server_that_is_away_for_a_minute_answers_in_the_end() -> None:
             raise NoResponseError("it cannot be reached")
         return HttpResponse(201, {}, b"{}")
 
-    assert _retrying(time, answer).answered(_REQUEST, pause=time.pause).status == 201
+    assert _retrying(time, answer).send(_REQUEST, pause=time.pause).status == 201
     assert time.waits[:6] == [0.5, 1.0, 2.0, 4.0, 8.0, 15.0]
     assert 60 <= time.now < 76
 
@@ -56,28 +56,28 @@ def test_a_server_that_is_away_for_a_minute_answers_in_the_end() -> None:
 def test_patience_ends() -> None:
     time = Time()
     with pytest.raises(UnavailableError, match=r"the server answers 503; asked .* times, and gave up"):
-        _retrying(time, HttpResponse(503, {}, b"")).answered(_REQUEST, pause=time.pause)
+        _retrying(time, HttpResponse(503, {}, b"")).send(_REQUEST, pause=time.pause)
     assert time.now <= 180
 
 
 def test_waits_are_spread_by_chance() -> None:
     time = Time()
     with pytest.raises(UnavailableError):
-        _retrying(time, HttpResponse(503, {}, b""), chance=0.5).answered(_REQUEST, pause=time.pause)
+        _retrying(time, HttpResponse(503, {}, b""), chance=0.5).send(_REQUEST, pause=time.pause)
     assert time.waits[:4] == [0.25, 0.5, 1.0, 2.0]
 
 
 def test_a_server_is_left_alone_as_long_as_it_wishes() -> None:
     time = Time()
     answers = iter([HttpResponse(429, {"retry-after": "40"}, b""), HttpResponse(200, {}, b"")])
-    _retrying(time, lambda: next(answers)).answered(_REQUEST, pause=time.pause)
+    _retrying(time, lambda: next(answers)).send(_REQUEST, pause=time.pause)
     assert time.waits == [40.0]
 
 
 def test_a_server_that_wishes_for_too_long_is_not_waited_for() -> None:
     time = Time()
     with pytest.raises(UnavailableError, match="gave up"):
-        _retrying(time, HttpResponse(503, {"retry-after": "999999"}, b"")).answered(_REQUEST, pause=time.pause)
+        _retrying(time, HttpResponse(503, {"retry-after": "999999"}, b"")).send(_REQUEST, pause=time.pause)
     assert time.waits == []
 
 
@@ -88,20 +88,20 @@ def test_a_wish_that_is_no_number_of_seconds_counts_as_none(wish: str) -> None:
 
 def test_a_server_that_cannot_reach_an_address_is_not_away() -> None:
     time, answer = Time(), HttpResponse(502, {}, b'{"error":"unreachable"}')
-    assert _retrying(time, answer).answered(_REQUEST, pause=time.pause) == answer
+    assert _retrying(time, answer).send(_REQUEST, pause=time.pause) == answer
     assert time.waits == []
 
 
 def test_a_request_whose_first_one_is_still_answered_is_asked_again() -> None:
     time = Time()
     answers = iter([HttpResponse(409, {}, b'{"error": "in_hand"}'), HttpResponse(201, {}, b"{}")])
-    assert _retrying(time, lambda: next(answers)).answered(_REQUEST, pause=time.pause).status == 201
+    assert _retrying(time, lambda: next(answers)).send(_REQUEST, pause=time.pause).status == 201
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 401, 404, 409, 413, 422, 500, 507])
 def test_what_would_be_answered_alike_is_not_asked_again(status: int) -> None:
     time = Time()
-    assert _retrying(time, HttpResponse(status, {}, b"{}")).answered(_REQUEST, pause=time.pause).status == status
+    assert _retrying(time, HttpResponse(status, {}, b"{}")).send(_REQUEST, pause=time.pause).status == status
     assert time.waits == []
 
 
