@@ -141,8 +141,8 @@ class CommandServer:
     def _answer(self, request: _Request, connection: socket.socket) -> bytes:
         """Return the answer; empty where the process that asked has to find it itself."""
         written = _CapturedOutput(connection)
-        run_for(_RemoteCaller(request, written, self._own))
         try:
+            run_for(_RemoteCaller(request, written, self._own))
             with _working_in(request.directory, request.identity), cancelled_by(written.has_gone):
                 code = _exit_code(request.arguments)
         except Exception:  # noqa: BLE001 - a mistake is explained, and a bug reported, by the process that asked

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import time
 from types import FrameType
 
 from directory_indexer.storage.documents.runs import Outcome
 
+_STDERR = 2
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -33,3 +36,6 @@ class StopSwitch:
         if self._was_interrupted:
             raise KeyboardInterrupt
         self._was_interrupted = True
+        with contextlib.suppress(OSError, ValueError):
+            if os.isatty(_STDERR):
+                os.write(_STDERR, b"\rstopping after what is in hand; nothing that was read is lost\n")

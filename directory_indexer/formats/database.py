@@ -83,11 +83,11 @@ class _SchemaEntry(NamedTuple):
 
     @property
     def is_virtual(self) -> bool:
-        return self.kind == "table" and not self.root_page
+        return self.kind == "table" and not self.is_table
 
     @property
     def is_table(self) -> bool:
-        return self.kind == "table" and self.root_page > 0
+        return self.kind == "table" and self.root_page > 0 and self.definition.startswith("CREATE TABLE")
 
 
 class _Steps:

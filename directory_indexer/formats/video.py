@@ -121,7 +121,7 @@ class _Matroska:
         self.facts: list[str] = []
         self._file = file
         self._tracks: list[_Track] = []
-        self._subtitles: dict[int, _Track] = {}
+        self._subtitles: dict[int, _Track] | None = None
         self._budget = budget
         self._scale = _MILLISECOND
         self._cluster = 0
@@ -130,7 +130,7 @@ class _Matroska:
     @property
     def tracks(self) -> list[_Track]:
         """The tracks of text."""
-        return list(self._subtitles.values())
+        return list((self._subtitles or {}).values())
 
     def add(self, element: _Element) -> None:
         """Process the next element."""
@@ -138,9 +138,12 @@ class _Matroska:
             case 0xA3 | 0xA1:  # a block
                 self._add_block(element)
             case 0x1F43B675:  # a cluster: all tracks are known
-                self._subtitles = self._subtitles or {
-                    track.number: track for track in self._tracks if track.is_subtitle and track.codec in _TEXT_CODECS
-                }
+                if self._subtitles is None:
+                    self._subtitles = {
+                        track.number: track
+                        for track in self._tracks
+                        if track.is_subtitle and track.codec in _TEXT_CODECS
+                    }
             case 0xAE:  # a track
                 self._tracks.append(_Track())
             case 0x5034 if self._tracks:  # it is compressed
@@ -157,9 +160,9 @@ class _Matroska:
     def _add_value(self, name: int, content: bytes) -> None:
         match name:
             case 0x2AD7B1:  # the unit of times, in nanoseconds
-                self._scale = int.from_bytes(content, "big")
+                self._scale = int.from_bytes(content[:_MAX_INTEGER_BYTES], "big")
             case 0xE7:  # the time of a cluster
-                self._cluster = int.from_bytes(content, "big")
+                self._cluster = int.from_bytes(content[:_MAX_INTEGER_BYTES], "big")
             case 0x7BA9 | 0x85:  # the title, the name of a chapter
                 self.facts.append(_decode(content))
             case 0x45A3:  # the name of a tag
@@ -342,6 +345,7 @@ _MAX_TEXT: Final = 65_536
 _MAX_ELEMENTS: Final = 5_000_000
 _MAX_EBML_HEAD: Final = 12
 _BLOCK_HEAD: Final = 12
+_MAX_INTEGER_BYTES: Final = 8
 _MIN_BLOCK: Final = 4
 _MAX_EBML_NAME: Final = 4
 _BOX_HEAD: Final = 8

@@ -70,7 +70,8 @@ def _frames_in(line: str, following: Sequence[str]) -> Iterator[Frame]:
         context = f"{context} {following[0]}"
     for place in _PLACE.finditer(line):
         path = place["path"].replace("\\", "/").removeprefix("./")
-        dotted = re.search(_JVM_METHOD, line[: place.start()]) if re.fullmatch(_JVM_FILE, path) else None
+        before = line[max(place.start() - _MAX_METHOD_CHARS, 0) : place.start()]
+        dotted = re.search(_JVM_METHOD, before) if re.fullmatch(_JVM_FILE, path) else None
         library = re.match(_LIBRARY, path)
         yield Frame(
             path=f"{_package_directory(dotted['name'])}{path}" if dotted else path,
@@ -136,12 +137,14 @@ _LIBRARY: Final = (
     r"(?:.*/)?(?:(?:site|dist)-packages|node_modules|gems/[^/]+/lib|pkg/mod|usr/(?:local/)?go/src|vendor"
     r"|lib(?:64)?/python[\d.]+|lib/ruby/[\d.]+|registry/src/[^/]+|rustc/\w+)/"
 )
-_PYTHON_FRAME: Final = r'File ".*", line \d'
+_MAX_METHOD_CHARS: Final = 500
+_PYTHON_FRAME: Final = r'File "[^"]*", line \d'
 _LAST_IS_DEEPEST: Final = r'(?m)most recent call last|^\s*File ".+", line \d'
 _FIRST_IS_DEEPEST: Final = "most recent call first"
 _CAUSE: Final = ("Caused by:", "[cause]:")
 _TRACE_MARK: Final = (
-    r'(?mi)^\s+(?:at|from) |Traceback|File ".+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace|^\s*#\d+\s'
+    r'(?mi)^[ \t]+(?:at|from) |Traceback|File "[^"\n]+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace'
+    r"|^[ \t]*#\d+\s"
     r"|Sanitizer|\b(?:error|fatal|exception|warning)\b|Error\b|Exception\b| at \S+ line \d| on line \d"
 )
 _ESCAPED_LINES: Final = re.compile(r"\\n(?:\s|\\t)*(?:at |File |from |#\d)")
@@ -149,15 +152,15 @@ _LOG_PREFIX: Final = (
     r"(?:[\w.-]+\s+\| ?|\w{3} [ \d]\d [\d:]{8} \S+ \S+?\[\d+\]: ?|\d{4}-\d\d-\d\dT[\d:.]+Z? (?:std(?:out|err) [FP] )?)"
 )
 _TIMESTAMP: Final = (
-    r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S*\s+\W?(?:[A-Z]{4,8}\b\W*)?"
+    r"\W{0,2}(?:(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} [ \d]?\d )?\d\d:\d\d:\d\d\S{0,40}\s+\W?(?:[A-Z]{4,8}\b\W*)?"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b\W*)"
 )
 _FRAME_SYMBOLS: Final = r":\d+(?=[:\s]|$)|:?in [`'][^`']*'|^\S*@|\b(?:at|in|thrown)\s*(?=$|\s{2})|-->"
 _NO_MESSAGE: Final = r"""(?x)
-        \s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|\S*@\S+:\d+|Traceback\ |goroutine\ \d|created\ by\ |
-        During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |\.\.\.\ \d+|---|
-        thrown\ in\ |\([\w.-]+(?:\ [\d.]+)?\)\ |exit\ status\ |Node\.js\ v|
-        [\w./*()-]+\([^()\s]*0x[^()]*\)?\s*$|=+\s*$)"""
+        \s*(?:at\ |from\ |in\ |\#\d+\s|frame\ \#|File\ "|\d+:\s|[^\s@]*+@\S+:\d+|Traceback\ |goroutine\ \d|
+        created\ by\ |During\ handling|The\ above\ exception|\[?[Ss]tack\ ?trace|stack\ backtrace|note:\ |
+        \.\.\.\ \d+|---|thrown\ in\ |\([\w.-]+(?:\ [\d.]+)?\)\ |exit\ status\ |Node\.js\ v|
+        [\w./*()-]+\((?=[^()\s]*0x)[^()]*+\)?\s*$|=+\s*$)"""
 _FAILURE: Final = (
     r"(?i:error|exception|fatal|panic|fail|abort|denied|refused|cannot|can't|could not|no such|not found|undefined"
     r"|unexpected|invalid|segmentation|timed? ?out|violat|killed|crash)"

@@ -248,7 +248,7 @@ _ELIXIR: Final = re.compile(
     re.MULTILINE,
 )
 _GO: Final = re.compile(
-    rf"{_INDENT}(?:(?P<keyword>func)[ \t]+(?:\([ \t]*(?:\w+[ \t]+)?\*?(?P<owner>\w+)[^)\n]*\)[ \t]*)?(?P<name>\w+)"
+    rf"{_INDENT}(?:(?P<keyword>func)[ \t]+(?:\([ \t]*(?:\w+[ \t]+)?\*?(?P<owner>\w++)[^)\n]*\)[ \t]*)?(?P<name>\w+)"
     r"|(?:type[ \t]+)?(?P<bound>\w+)(?:\[[^\]\n]*\])?[ \t]+(?:struct|interface)[ \t]*\{)",
     re.MULTILINE,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from growth import require_linear
 
+from directory_indexer.ranking.traces import read_trace
 from directory_indexer.search.locating import names_in, paths_in
 
 
@@ -15,3 +16,18 @@ def test_a_report_four_times_as_long_takes_about_four_times_as_long(unit: str) -
         paths_in(unit * (length // len(unit)))
 
     require_linear(read, 20_000)
+
+
+@pytest.mark.parametrize(
+    ("before", "unit", "after"),
+    [
+        ("a.py:1\nx\n", "\n", "b"),
+        ("a.py:1\nb.py:2\na(", "0x", ")z"),
+        ("", "a.java:1 ", ""),
+        ("a.py:1\nb.py:2\n", "@", ""),
+        ("a.py:1\n", "00:00:00", ""),
+        ("", 'File "', ""),
+    ],
+)
+def test_reading_a_trace_takes_time_in_proportion_to_its_length(before: str, unit: str, after: str) -> None:
+    require_linear(lambda length: read_trace(before + unit * (length // len(unit)) + after), 50_000)

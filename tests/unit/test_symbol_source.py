@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from growth import require_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -130,6 +131,10 @@ def reading_seconds(text: str, kind: str) -> float:
 def test_the_time_of_reading_grows_with_the_size_alone(kind: str, text: str, end: str) -> None:
     n = 40_000 // len(text)
     assert reading_seconds(text * 4 * n + end, kind) < 12 * reading_seconds(text * n + end, kind) + 0.1
+
+
+def test_a_receiver_of_go_without_an_end_takes_time_in_proportion_to_its_length() -> None:
+    require_linear(lambda length: SourceText(f"func ({'a' * length}\n", "go").definitions, 100_000)
 
 
 @pytest.mark.parametrize(
