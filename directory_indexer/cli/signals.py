@@ -38,4 +38,4 @@ class StopSwitch:
         self._was_interrupted = True
         with contextlib.suppress(OSError, ValueError):
             if os.isatty(_STDERR):
-                os.write(_STDERR, b"\rstopping after what is in hand; nothing that was read is lost\n")
+                os.write(_STDERR, b"\rstopping after the current batch; nothing that was read is lost\n")

@@ -354,7 +354,7 @@ _BINDS: Final = (
 _QUOTED: Final = re.compile(r"[\"']([^\"'\n]+)[\"']")
 _ATTRIBUTE: Final = re.compile(r"(?:\?\.|(?<!\.)\.|->|::|!\.)[ \t]*\Z")
 _INSTANCE: Final = re.compile(r"[^\s@][ (\t]*@\Z")
-"""What stands before an instance variable of Ruby, and not before a decorator, which is alone in its line."""
+"""The text before an instance variable of Ruby; before a decorator, which is alone in its line, it does not match."""
 _RECEIVER: Final = re.compile(r"(?:\b(super\(\)|@?\w+)|[\])])[ \t]*(?:\?\.|\.|->|::|!\.)[ \t]*\Z")
 _CALLED: Final = re.compile(r"[ \t]*(?:!|\?\.)?(?:::)?(?:<[^<>()\n]*>)?\(")
 _SETS: Final = re.compile(r"[ \t]*(?::[^=\n()]{1,100})?=(?![=>])")
