@@ -24,7 +24,7 @@ def extract_html(text: str, kind: str) -> Document:
     notes = _notes_of(text)
     page = _main_page(text, notes) or _Page(text, notes=notes).read([(0, len(text))])
     if page.n_visible < _FEW_CHARACTERS:
-        page = _read_scripted_page(text, notes, page)
+        page = _read_data_or_title(text, notes, page)
     return Document(page.text, kind, title_of(text), sections_of(page.headings), metadata=read_page_metadata(text))
 
 
@@ -83,7 +83,7 @@ def _is_enough(n_in_main: int, text: str) -> bool:
     return bool(n_in_main) and n_in_main >= whole.n_visible * _MIN_SHARE_OF_MAIN
 
 
-def _read_scripted_page(text: str, notes: Mapping[int, str], page: _Page) -> _Page:
+def _read_data_or_title(text: str, notes: Mapping[int, str], page: _Page) -> _Page:
     """Read a page again that shows next to nothing without its scripts: its JSON-LD data, or its title."""
     if _LINKED_DATA.search(text):
         page = _Page(text, notes=notes, reads_data=True).read([(0, len(text))])

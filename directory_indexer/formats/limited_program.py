@@ -31,13 +31,14 @@ class ProgramLimits(NamedTuple):
 
 
 class LimitedProgram:
-    r"""A running program, in a session of its own.
+    """A running program, in a session of its own.
 
     The session is killed as a whole when the program finishes or when this process ends, even if that is killed; a
     child that starts a session of its own escapes. The program reads `source` and writes to `output`; the caller may do
     something else meanwhile.
 
-    Raises:\n    ReaderError: it cannot be started.
+    Raises:
+        ReaderError: it cannot be started.
     """
 
     def __init__(

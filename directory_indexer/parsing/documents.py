@@ -27,7 +27,7 @@ _SECONDS = 120.0
 _MEMORY_BYTES = 2 << 30
 
 
-class DocumentRequest(NamedTuple):
+class ConversionRequest(NamedTuple):
     """A document to read: a file or container member by its path, or fetched bytes under that name."""
 
     path: FilePath
@@ -36,7 +36,7 @@ class DocumentRequest(NamedTuple):
     """Whether the path of a file may lead through links."""
 
 
-def read_document(request: DocumentRequest, policy: ParsePolicy) -> Document:
+def read_document(request: ConversionRequest, policy: ParsePolicy) -> Document:
     """Read a document, with its secrets masked unless the policy includes them.
 
     Raises:
@@ -55,7 +55,7 @@ def _why_skipped(skipped: SkippedFile) -> str:
     return ", ".join(filter(None, (skipped.reason, skipped.detail)))
 
 
-def _document_of(request: DocumentRequest, *, policy: ParsePolicy) -> Document | SkippedFile | FileFailure:
+def _document_of(request: ConversionRequest, *, policy: ParsePolicy) -> Document | SkippedFile | FileFailure:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
     try:
         return _read(request, policy, budget)
@@ -71,7 +71,7 @@ def _document_of(request: DocumentRequest, *, policy: ParsePolicy) -> Document |
         return FileFailure(request.path, Stage.EXTRACT, format_origin(error))
 
 
-def _read(request: DocumentRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
+def _read(request: ConversionRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
     path, content, follow_links = request
     source = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
     return _extracted(source, path, budget, policy) if isinstance(source, bytes) else source

@@ -46,7 +46,7 @@ class UnchangedFile(NamedTuple):
 class ParsedFile(NamedTuple):
     """A file that was read and chunked, with its `hash` and the stamp in `source`, taken at `seen_ns`.
 
-    `n_masked` counts its masked secrets. `n_masked` counts the secrets that were masked in it.
+    `n_masked` counts the secrets that were masked in it.
     """
 
     source: SourceFile
@@ -84,7 +84,7 @@ def outcome_path(outcome: ParseOutcome) -> FilePath:
     return outcome.path if isinstance(outcome, SkippedFile | FileFailure) else outcome.source.path
 
 
-def is_about(result: object, path: FilePath) -> bool:
+def is_trusted_result_for(result: object, path: FilePath) -> bool:
     """Whether a worker's result is about the requested file: a compromised parser may send anything."""
     if not isinstance(result, MemberOutcomes):
         return _is_outcome(result) and outcome_path(result) == path

@@ -19,7 +19,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.format import Format
 from directory_indexer.formats.recognition import expected_format
 from directory_indexer.parsing.one_file import needs_worker, parse_content, read_file
-from directory_indexer.parsing.outcomes import MemberOutcomes, ParseOutcome, ParseRequest, is_about
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParseOutcome, ParseRequest, is_trusted_result_for
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
@@ -94,7 +94,7 @@ def _parse_elsewhere(
         must_stop=must_stop,
     )
     for request, result in results:
-        is_answer = isinstance(result, WorkerFailure) or is_about(result, request.source.path)
+        is_answer = isinstance(result, WorkerFailure) or is_trusted_result_for(result, request.source.path)
         yield request, result if is_answer else WorkerFailure(_NO_OUTCOME)  # type: ignore[misc]
 
 

@@ -46,8 +46,7 @@ class LargeFile(NamedTuple):
 class FileContent(NamedTuple):
     """The bytes of a file and the stamp that they were read under, taken after `seen_ns`.
 
-    `inherited` is the metadata of the message that contained it, if any. `inherited` is what the message that it came
-    by says, if it came by one.
+    `inherited` is the metadata of the message that contained it, if any.
     """
 
     source: SourceFile

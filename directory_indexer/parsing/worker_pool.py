@@ -166,7 +166,7 @@ class WorkerPool(Generic[Item, Result]):
             is_part = content.startswith(PART)
             yield worker.items[0] if is_part else worker.items.popleft(), loaded(content[1:])
         else:
-            worker.open_next_task()
+            worker.finish_task()
             if content != NEXT:
                 self._remove(worker)
                 self._again.extend(worker.rest())
@@ -258,7 +258,7 @@ class Worker:
         """The id of the process."""
         return self._process.pid
 
-    def open_next_task(self) -> None:
+    def finish_task(self) -> None:
         """Mark the first task as done."""
         self.tasks.popleft()
         self.items = deque(self.tasks[0].items if self.tasks else ())

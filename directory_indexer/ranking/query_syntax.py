@@ -22,20 +22,20 @@ _MAX_ALTERNATIVES: Final = 32
 _MAX_DEPTH: Final = 20
 
 
-class QueryAlternatives(NamedTuple):
+class SplitQuery(NamedTuple):
     """The required text of a query, and its groups of alternatives, as they were typed."""
 
-    rest: str
+    required: str
     groups: tuple[tuple[str, ...], ...] = ()
 
 
-def split_alternatives(text: str) -> QueryAlternatives:
+def split_alternatives(text: str) -> SplitQuery:
     """Split a query at its `OR`; without one between two items, it is returned unchanged."""
     if _OR not in text:
-        return QueryAlternatives(text)
+        return SplitQuery(text)
     query_tokens = _tokens(text)
     if _OR not in query_tokens[1:-1]:
-        return QueryAlternatives(text)
+        return SplitQuery(text)
     reader = _Reader(query_tokens)
     rest: list[str] = []
     groups: list[tuple[str, ...]] = []
@@ -45,7 +45,7 @@ def split_alternatives(text: str) -> QueryAlternatives:
             rest += alternatives[0]
         elif len(alternatives) > 1:
             groups.append(tuple(" ".join(tokens) for tokens in alternatives))
-    return QueryAlternatives(" ".join(rest), tuple(groups))
+    return SplitQuery(" ".join(rest), tuple(groups))
 
 
 class _Reader:

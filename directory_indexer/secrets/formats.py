@@ -271,7 +271,7 @@ def _is_hash(value: str) -> bool:
     return len(set(value)) >= _MIN_CHARACTERS and is_literal(value.lstrip("*"))
 
 
-def _has_seed_words(value: str) -> bool:
+def _has_distinct_words(value: str) -> bool:
     return len(set(value.split())) >= _MIN_SEED_WORDS
 
 
@@ -322,7 +322,7 @@ FORMAT_RULES: Final[tuple[Detector, ...]] = (
         ("phrase", "nemonic"),
         r"(?i:seed|mnemonic|recovery)(?i:[ _-]?(?:phrase|words|seed)){0,2}[\"']?(?:,? [\w ,'()-]{1,60})?"
         r"\s{0,3}(?:[:=]|is)\s{0,3}[\"']?((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b",
-        _has_seed_words,
+        _has_distinct_words,
         "recovery phrase",
         None,
     ),

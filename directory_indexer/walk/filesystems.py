@@ -110,10 +110,10 @@ def _name(directory: int | str, mount: _Mount | None, device: int) -> str:
     except OSError:
         number = 0
     kind = mount.kind if mount else _UNKNOWN_KIND
-    return kind if _is_of_device(number, device) else f"{kind} {number:x}"
+    return kind if _is_fsid_from_device(number, device) else f"{kind} {number:x}"
 
 
-def _is_of_device(number: int, device: int) -> bool:
+def _is_fsid_from_device(number: int, device: int) -> bool:
     """Whether a file system's own id is zero, or derived from its device number."""
     if sys.platform == "darwin":
         return True

@@ -41,10 +41,9 @@ class Listing(NamedTuple):
 
 
 class SettledDirectory(NamedTuple):
-    """A directory of a walk in which the index is up to date. It has `n_files` indexed files.
+    """A directory of a walk in which the index is up to date.
 
-    The rest was skipped, by reason, or ignored. It has `n_files` indexed files; the rest was skipped, by reason, or
-    ignored.
+    It has `n_files` indexed files; the rest was skipped, by reason, or ignored.
     """
 
     digest: bytes

@@ -16,7 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, os_path
 from directory_indexer.formats.document import Document, Section
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.parsing.documents import DocumentRequest, read_document
+from directory_indexer.parsing.documents import ConversionRequest, read_document
 from directory_indexer.parsing.policy import ParsePolicy
 
 with lazily:
@@ -51,7 +51,7 @@ class Converter:
         """
         if os.path.isdir(os_path(path)):
             raise UsageError(f"{display(path)} is a directory", hint="name a file in it")
-        return to_markdown(read_document(DocumentRequest(path, follow_links=follow_links), self._parse_policy()))
+        return to_markdown(read_document(ConversionRequest(path, follow_links=follow_links), self._parse_policy()))
 
     def convert_url(self, url: str, *, allow_private: bool = False) -> str:
         """Convert a document on the web.
@@ -62,7 +62,7 @@ class Converter:
         """
         fetched = self._fetch(url, destinations=self._destinations(allow_private=allow_private))
         return to_markdown(
-            read_document(DocumentRequest(FilePath(fetched.name), fetched.content), self._parse_policy())
+            read_document(ConversionRequest(FilePath(fetched.name), fetched.content), self._parse_policy())
         )
 
 

@@ -46,7 +46,7 @@ def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collectio
     for tool in tools:
         schema = schema_of(tool.arguments)
         properties = {
-            name: _brief_schema(name, argument, descriptions, defaults)
+            name: _schema_without_repeats(name, argument, descriptions, defaults)
             for name, argument in schema["properties"].items()
             if name not in hidden_arguments
         }
@@ -54,7 +54,7 @@ def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collectio
     return listings
 
 
-def _brief_schema(
+def _schema_without_repeats(
     name: str, argument: JsonObject, descriptions: dict[str, str], defaults: dict[str, object]
 ) -> JsonObject:
     """Return the schema of an argument, without limits except the first maximum, repeated descriptions and defaults."""
