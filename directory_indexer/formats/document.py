@@ -127,14 +127,17 @@ class Heading(NamedTuple):
 
 
 def sections_of(headings: Iterable[Heading]) -> tuple[Section, ...]:
-    """Return a section for each heading, with the headings around it, and one for what precedes the first heading."""
+    """Return a section for each heading, with the headings around it, and one for what precedes the first heading.
+
+    A heading without a title ends those of its level.
+    """
     sections = [Section(0)]
     path: list[Heading] = []
     for heading in headings:
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)
-        section = Section(heading.start, tuple(outer.title for outer in path))
+        section = Section(heading.start, tuple(outer.title for outer in path if outer.title))
         if section.start == sections[-1].start:
             sections[-1] = section
         else:

@@ -19,10 +19,11 @@ MAX_CHARACTERS: Final = 64_000_000
 
 _Block = Literal["heading", "paragraph", "item", "row"]
 _SECOND: Final = 2
-_LONG_TABLE: Final = 400
+LONG_TABLE: Final = 400
 """Characters after which the first row may lie in another chunk: numbers have about two characters a token."""
 
 _MAX_NAME: Final = 60
+_CAPTION: Final = re.compile(r"(?i:table|tabelle|tab\.|tableau|tabla|tabella|tabela)\s[^\n]{1,108}")
 _NUMBER: Final = re.compile(r"[-+\d.,%$\u20ac\u00a3()/: ]+")
 _ADJOINING: Final = frozenset({"item", "row"})
 _LINE_END: Final = re.compile("\r\n?|[\v\f]")
@@ -92,9 +93,10 @@ class Draft:
             self._write("item", f"{mark} {text}")
 
     def rows(self, lines: Iterable[str]) -> None:
-        """Write the rows of one table; those of a long table stand under the names of its columns."""
+        """Write the rows of one table; those of a long table stand under its caption and the names of its columns."""
+        caption = self._parts[-1] if self._last == "paragraph" else ""
         self._last = self._last and "paragraph"
-        self._table = _Rows()
+        self._table = _Rows(single_line(caption) if _CAPTION.fullmatch(caption) else "")
         for line in lines:
             self._write_row(line)
         if self._table.is_headed:
@@ -126,9 +128,10 @@ class Draft:
         self._write("row", line)
         table, start = self._table, self._length - len(self._parts[-1])
         table.add(line, start)
-        is_long = table.start > 0 and self._length - table.start > _LONG_TABLE
-        if is_long and table.columns and not table.is_headed:
-            path = (*(heading for _, heading in self._headings), table.columns)
+        is_long = table.start > 0 and self._length - table.start > LONG_TABLE
+        names = tuple(filter(None, (table.caption, table.columns)))
+        if is_long and names and not table.is_headed:
+            path = (*(heading for _, heading in self._headings), *names)
             self._sections.append(Section(table.start, path, self._page))
             table.is_headed = True
 
@@ -189,11 +192,12 @@ def span(text: str, most: int) -> int:
 class _Rows:
     """State of the table being written.
 
-    `columns` are the names in its first row, "" if that has none; `start` is the character at which the second row
-    begins, 0 if there is none yet.
+    `caption` is the numbered title above it, "" if it has none; `columns` are the names in its first row, "" if that
+    has none; `start` is the character at which the second row begins, 0 if there is none yet.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, caption: str = "") -> None:
+        self.caption = caption
         self.columns = ""
         self.start = 0
         self.is_headed = False

@@ -11,11 +11,12 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 from directory_indexer.formats.document import Document, Heading, Metadata, sections_of, single_line
+from directory_indexer.formats.draft import LONG_TABLE, column_names
 from directory_indexer.formats.metadata import interpret_fields, primary_language
 
 
@@ -149,6 +150,7 @@ class _Page:
         self._skip_depth = 0
         self._last_closings: dict[str, int] = {}
         self._open_heading: tuple[int, int, int] | None = None
+        self._table: _OpenTable | None = None
 
     @property
     def text(self) -> str:
@@ -264,6 +266,32 @@ class _Page:
             self._close_heading()
             if not is_end:
                 self._open_heading = (self._length, _HEADING_LEVELS[name], len(self._parts))
+        elif name in _TABLE_PARTS:
+            self._read_table(name, is_end=is_end)
+
+    def _read_table(self, name: str, *, is_end: bool) -> None:
+        table = self._table
+        if table is None:
+            self._table = _OpenTable() if name == "table" and not is_end else None
+        elif name == "table":
+            table.depth += -1 if is_end else 1
+            table.is_layout |= table.depth > 1
+            if not table.depth:
+                self._add_table_headings(table)
+                self._table = None
+        elif table.depth == 1:
+            table.end_part(self._parts)
+            if not is_end:
+                table.begin_part(name, start=self._length, n_parts=len(self._parts))
+
+    def _add_table_headings(self, table: _OpenTable) -> None:
+        """Put the rows of a long table under its caption and the names of its columns."""
+        is_long = 0 < table.start < self._length - LONG_TABLE
+        has_headings = bool(self.headings) and self.headings[-1].start >= table.start
+        titles = [title for title in (single_line(table.caption), column_names(table.cells)) if title]
+        if is_long and titles and not (has_headings or table.is_layout):
+            self.headings += [Heading(table.start, _BELOW_ALL + level, title) for level, title in enumerate(titles)]
+            self.headings.append(Heading(self._length, _BELOW_ALL, ""))
 
     def _close_heading(self) -> None:
         if self._open_heading:
@@ -280,6 +308,38 @@ class _Page:
             self._parts.append(piece)
             self._length += len(piece)
             self._last = piece[-1]
+
+
+class _OpenTable:
+    """The outermost open table: its caption, the cells of its first row, and where its second row begins."""
+
+    def __init__(self) -> None:
+        self.caption = ""
+        self.cells: list[str] = []
+        self.start = 0
+        self.depth = 1
+        self.is_layout = False
+        self._n_parts = 0
+        self._part = ""
+        self._n_rows = 0
+
+    def begin_part(self, name: str, *, start: int, n_parts: int) -> None:
+        """Begin a row, a cell or the caption at a character of the page."""
+        if name == "tr":
+            self._n_rows += 1
+            self.start = start if self._n_rows == _SECOND else self.start
+        elif name == "caption" or self._n_rows < _SECOND:
+            self._part, self._n_parts = name, n_parts
+
+    def end_part(self, parts: Sequence[str]) -> None:
+        """End the open cell or caption, of which the text is in the last parts of a page."""
+        if self._part:
+            text = " ".join("".join(parts[self._n_parts :]).split())
+            if self._part == "caption":
+                self.caption = text
+            else:
+                self.cells.append(text)
+        self._part = ""
 
 
 def decode_entities(text: str) -> str:
@@ -349,6 +409,11 @@ _WITH_TEXT: Final = frozenset({"plain", "raw"})
 _DATA_TEXTS: Final = (
     "name headline alternativeHeadline description abstract articleBody reviewBody text caption".split()
 )
+_TABLE_PARTS: Final = frozenset({"table", "caption", "tr", "td", "th"})
+_SECOND: Final = 2
+_BELOW_ALL: Final = 7
+"""The level of headings below h6."""
+
 _HEADING_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(
     "address article aside blockquote body br button caption center dd desc details dialog dir div dl dt fieldset "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from directory_indexer.formats.draft import Draft
+from directory_indexer.formats.html import extract_html
 from directory_indexer.formats.pdf.flow import PlacedRow
 from directory_indexer.formats.pdf.pages import Row
 from directory_indexer.formats.pdf.tables import HeadedTable, headed_tables
@@ -61,6 +62,57 @@ def test_a_table_without_names_has_no_columns() -> None:
     draft = Draft()
     draft.rows(["| 1 | 2 | 3 |", *ITEMS])
     assert draft.document("docx").sections == ()
+
+
+def test_the_caption_of_a_long_table_stays_with_its_rows() -> None:
+    draft = Draft()
+    draft.heading(1, "Growth")
+    draft.paragraph("Table 3: Trees felled by year")
+    draft.rows(["| Tree | Felled | Left |", *ITEMS])
+    draft.paragraph("Prose.")
+    paths = [section.headings for section in draft.document("docx").sections]
+    assert paths == [("Growth",), ("Growth", "Table 3: Trees felled by year", "Tree, Felled, Left"), ("Growth",)]
+
+
+def test_a_paragraph_above_a_table_is_no_caption() -> None:
+    draft = Draft()
+    draft.paragraph("Trees were felled in every year, as the table shows.")
+    draft.rows(["| Tree | Felled | Left |", *ITEMS])
+    assert [section.headings for section in draft.document("docx").sections] == [(), ("Tree, Felled, Left",)]
+
+
+def html_table(head: str = "<tr><th>Tree<th>Felled</tr>", rows: int = 40) -> str:
+    return (
+        f"<table>{head}" + "".join(f"<tr><td>Oak number {row}<td>{row * 17}</tr>" for row in range(rows)) + "</table>"
+    )
+
+
+def paths_of_page(*parts: str) -> list[tuple[str, ...]]:
+    return [section.headings for section in extract_html("\n".join(parts), "html").sections]
+
+
+def test_the_rows_of_a_long_table_of_a_page_stand_under_its_caption_and_columns() -> None:
+    captioned = html_table("<caption>Trees <b>felled</b></caption>\n<tr><th>Tree<th>Felled</tr>")
+    assert paths_of_page("<h2>Growth</h2>", captioned, "<p>Prose.</p>") == [
+        ("Growth",),
+        ("Growth", "Trees felled", "Tree, Felled"),
+        ("Growth",),
+    ]
+    assert paths_of_page(html_table(), html_table("<tr><td>Bush<td>Left")) == [
+        (),
+        ("Tree, Felled",),
+        (),
+        ("Bush, Left",),
+        (),
+    ]
+
+
+def test_short_tables_and_those_that_lay_out_a_page_have_no_columns() -> None:
+    assert paths_of_page(html_table(rows=3)) == [()]
+    layout = "<table><tr><td>Menu<td>Home</tr><tr><td>" + "<h2>News</h2><p>Prose.</p>" * 60 + "</table>"
+    assert set(paths_of_page(layout)) == {(), ("News",)}
+    assert paths_of_page("<table><tr><td>a<td>b</tr><tr><td>", html_table(), "</table>") == [()]
+    assert paths_of_page("</table><caption><tr><td>", "</tr>", "<table>" * 3, "text") == [()]
 
 
 def test_each_sheet_has_columns_of_its_own() -> None:
