@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Annotated, Final, NamedTuple
 
 from directory_indexer.core.errors import UsageError
@@ -137,14 +138,20 @@ def select_within(candidates: Candidates, max_tokens: int) -> Located:
 
 
 def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int, *, max_tokens: int) -> Iterator[Spot]:
-    rank = 0
-    for path, evidence in files:
-        n_before = budget
-        for spot in _spots(path, evidence, rank=rank, max_tokens=max_tokens):
+    """Yield the places that fit into a budget: a file's next place competes with the first ones of later files."""
+    step = max(_FILES_BEFORE_NEXT_SPOT, _FILES_BEFORE_NEXT_SPOT * max_tokens // _USUAL_TOKENS)
+    spots = [_spots(path, evidence, is_likely=rank < _N_LONG) for rank, (path, evidence) in enumerate(files)]
+    queue = [(rank, rank) for rank in range(len(files))]
+    chosen: defaultdict[int, list[Spot]] = defaultdict(list)
+    while queue:
+        priority, rank = heappop(queue)
+        if spot := next(spots[rank], None):
+            heappush(queue, (priority + step, rank))
             if spot.tokens <= budget:
                 budget -= spot.tokens
-                yield spot
-        rank += budget < n_before
+                chosen[rank].append(spot)
+    for rank in sorted(chosen):
+        yield from chosen[rank]
 
 
 def _queries(text: str) -> Iterator[tuple[str, float]]:
@@ -388,11 +395,12 @@ def _part_of(path: FilePath) -> str:
     return "code" if kind_for_alias(name.rpartition(".")[2]) in GROUPS["code"] else "documents"
 
 
-def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_tokens: int) -> Iterator[Spot]:
-    """Yield the best places of a file; the further behind it stands, the fewer and shorter they are."""
-    n_spots, n_lines = next((n, lines) for last, n, lines in _LENGTHS if rank * 8000 < last * max_tokens)
+def _spots(path: FilePath, evidence: Sequence[Evidence], *, is_likely: bool) -> Iterator[Spot]:
+    """Yield the best places of a file, best first; the first one of a likely file is longer."""
+    evidence = evidence[:_MAX_EVIDENCE]
     taken: list[range] = []
     for item in evidence:
+        n_lines = _LONG_SPOT if is_likely and not taken else _SHORT_SPOT
         lines = item.text.rstrip("\n").split("\n")
         line = item.line or item.start_line
         first = max(min(line - n_lines // 3, item.start_line + len(lines) - n_lines), item.start_line)
@@ -408,15 +416,18 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, rank: int, max_token
         n_bytes = sum(len(text.encode()) + 1 for text in lines[first - item.start_line : last - item.start_line + 1])
         n_bytes += len(path) + len(reason) + len(item.symbol)
         yield Spot(path, first, last, item.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
-        if len(taken) == n_spots:
+        if len(taken) == _MAX_SPOTS:
             return
 
 
 _SEARCH_REASON: Final = "words and meaning"
 _BYTES_PER_TOKEN: Final = 3
 _SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
-_LENGTHS: Final = ((3, 2, 40), (8, 1, 30), (16, 1, 16), (1 << 30, 1, 8))
-"""Files up to a rank at 8,000 tokens, how many places of each are shown, and how many lines of each."""
+_LONG_SPOT, _SHORT_SPOT, _N_LONG, _MAX_SPOTS = 12, 6, 3, 10
+_FILES_BEFORE_NEXT_SPOT, _USUAL_TOKENS = 8, 8000
+"""How many later files come before a file's next place, at a usual budget: measured by `scripts/eval located`."""
+
+_MAX_EVIDENCE: Final = 60
 
 _TITLE_WEIGHT, _REPORT_WEIGHT, _HALF_WEIGHT_RANK, _REPEAT_FACTOR = 1.0, 1.0, 8, 0.5
 _FRAME_WEIGHT, _HUNK_WEIGHT, _NAME_WEIGHT, _PATH_WEIGHT, _COMMIT_WEIGHT = 4.0, 5.0, 0.6, 2.0, 1.0
