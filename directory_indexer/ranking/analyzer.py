@@ -121,14 +121,14 @@ def words(text: str) -> list[str]:
     """Split text into words exactly as the index does."""
     if text.isascii():
         return text.encode().translate(_ASCII_WORDS).decode().split()
-    return re.findall(_WORD, _lowered(fold(text)))
+    return _split(_lowered(fold(text)))
 
 
 def query_words(text: str) -> list[str]:
     """Split text into words to search for, without the short n-grams at the end of runs without spaces."""
     if text.isascii():
         return words(text)
-    return re.findall(_WORD, _lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
+    return _split(_lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
 
 
 def split_unspaced(text: str) -> tuple[str, str]:
@@ -159,8 +159,12 @@ class ExtraWords:
     def __init__(self, words: Iterable[str]) -> None:
         self._words = tuple(words)
         self._encoded = [word.encode() for word in self._words if word.isascii()]
+        # A text with a longer word has the shorter one, too.
+        self._shortest = [word for word in self._encoded if not any(w in word for w in self._encoded if w != word)]
+        self._others = [word for word in self._words if not word.isascii()]
+        self._are_letters = all(map(str.isalpha, self._words))
+        self._has_umlauts = any(pair in word for word in self._words for pair in _TRANSLITERATIONS)
         kinds = (
-            (_joined, any(not word.isalpha() for word in self._words)),
             (_dates, any(len(word) == _DATE_DIGITS and word.isdigit() for word in self._words)),
             (_named_signs, not frozenset(_SIGN_NAMES.values()).isdisjoint(self._words)),
             (_signed, any(word[:1] in _PREFIXES.values() for word in self._words)),
@@ -169,21 +173,35 @@ class ExtraWords:
 
     def of(self, text: str) -> AbstractSet[str]:
         """Return the extra words of a text, at least those that the query has, too."""
-        if not text.isascii() or len(self._words) > _MANY_WORDS:
+        if len(self._words) > _MANY_WORDS:
             return extra_words(text)
         extra = {word for kind in self._kinds for word in kind(text)}
-        letters = text.encode().lower()
-        if any(word in letters for word in self._encoded):
-            extra |= _hump_parts(text)
-        marks = letters.translate(_MARKS)
-        if any(mark in marks for mark in _JOINING) and self._is_joined(letters):
+        letters = text.encode("ascii", "replace").lower()
+        for word in self._shortest:
+            if word in letters:
+                extra |= _hump_parts(text)
+                break
+        if self._may_be_joined(text, letters):
             extra.update(_joined(text))
+        if self._has_umlauts:
+            extra.update(_spelled(text))
         return extra
 
-    def _is_joined(self, letters: bytes) -> bool:
-        """Whether a word occurs only once characters other than letters and digits are removed."""
+    def _may_be_joined(self, text: str, letters: bytes) -> bool:
+        """Whether a word occurs once characters other than letters and digits are removed, and not before."""
+        is_ascii = text.isascii()
+        if is_ascii and self._are_letters:
+            shape = letters.translate(_MARKS)
+            if b"a-a" not in shape and b"a-\n" not in shape and b"a:a" not in shape and b".a." not in shape:
+                return False
         together = letters.translate(None, _ASCII_SIGNS)
-        return any(together.count(word) > letters.count(word) for word in self._encoded if word in together)
+        for word in self._encoded:
+            if word in together and together.count(word) > letters.count(word):
+                return True
+        if is_ascii or not self._others:
+            return False
+        joined, lowered = re.sub(_NON_WORD, "", text).lower(), text.lower()
+        return "Σ" in text or any(joined.count(word) > lowered.count(word) for word in self._others)
 
 
 def prefixed_word(word: str) -> str:
@@ -310,6 +328,11 @@ def _respelled(text: str) -> str:
     return re.sub(_PICTURE, lambda sign: f" emoji{ord(sign[0]):x} ", respelled)
 
 
+def _split(lowered: str) -> list[str]:
+    # Without alternatives, the pattern takes half the time.
+    return re.findall(_WORD_WITH_MARKS if re.search(_VOWEL_MARK, lowered) else _WORD, lowered)
+
+
 def _lowered(folded: str) -> str:
     if folded.isascii():
         return folded.lower()
@@ -328,8 +351,7 @@ _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum
 _MARKS: Final = bytes(
     byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)
 ) + bytes(128)
-_JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
-_MANY_WORDS: Final = 64
+_MANY_WORDS: Final = 256
 """From this number on, computing all of `extra_words` is as fast."""
 
 # Patterns are strings here, which `re` compiles on first use: most processes that import this need none of them.
@@ -385,13 +407,16 @@ _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"(?<!\w)\w*[äöüÄÖÜåÅøØæÆ]\w*"
 """Anchored at the start of a word: starting at each letter of a long one would take quadratic time."""
 
+_TRANSLITERATIONS: Final = ("ae", "oe", "ue", "aa")
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "æ": "ae"})
-_WORD: Final = rf"(?:[^\W_]|[{UNSPACED_MARKS}])+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
+_VOWEL_MARK: Final = f"[{UNSPACED_MARKS}]"
+_WORD: Final = r"[^\W_]+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
+_WORD_WITH_MARKS: Final = rf"(?:[^\W_]|{_VOWEL_MARK})+(?:[\u0300-\u036f\u0900-\u0dff]+[^\W_]*)*"
 _HAN: Final = "[\u3400-\u9fff\uf900-\ufaff]"
 _PICTURE: Final = "[\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff]"
 """Emoji, each of which is a word, without skin-tone modifiers."""
 
-_ACCENT: Final = "(?<=[A-Za-z\u0370-\u03ff])[\u0300-\u036f]+"
+_ACCENT: Final = "[\u0300-\u036f](?<=[A-Za-z\u0370-\u03ff][\u0300-\u036f])[\u0300-\u036f]*"
 _SPELLINGS: Final[dict[str, str]] = {
     "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
     "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -17,20 +17,65 @@ from directory_indexer.ranking.definitions import definition_of, names_in
 from directory_indexer.ranking.plan import MatchPlan
 
 
-def excerpt(text: str, plan: MatchPlan, *, start_line: int, max_chars: int, line: int | None = None) -> Excerpt:
+class MarkedTerms:
+    """The terms of a plan, prepared for the search in many texts."""
+
+    def __init__(self, plan: MatchPlan) -> None:
+        self.names = names_in(plan.query)
+        self.weights = plan.weights
+        self._numbers = {
+            form: number
+            for number, term in reversed(tuple(enumerate(plan.terms)))
+            for form in (*term.forms, *(word for row in term.rows for word in row))
+        }
+        forms = [form for form in self._numbers if form.isascii()]
+        # A run with a longer form has the shorter one, too.
+        self._shortest = [form for form in forms if not any(other in form for other in forms if other != form)]
+        self._spans: dict[str, tuple[_TermSpan, ...]] = {}
+
+    def spans_in(self, text: str) -> Iterator[_TermSpan]:
+        """Yield the span of every word of a text that matches a term, in text order."""
+        if not self._numbers:
+            return
+        runs = self._possible_runs(text) if text.isascii() else (match.span() for match in _RUN.finditer(text))
+        for start, end in runs:
+            run = text[start:end]
+            if (inner_spans := self._spans.get(run)) is None:
+                inner_spans = self._spans[run] = tuple(_in_run(run, self._numbers))
+            for span in inner_spans:
+                yield _TermSpan(start + span.start, start + span.end, span.term)
+
+    def _possible_runs(self, text: str) -> list[tuple[int, int]]:
+        """Return the runs of letters and digits that have the letters of a term, in a tenth of the time of all runs."""
+        lowered = text.lower()
+        runs: dict[int, int] = {}
+        for form in self._shortest:
+            start = lowered.find(form)
+            while start >= 0:
+                end = start + len(form)
+                while start and lowered[start - 1].isalnum():
+                    start -= 1
+                while end < len(lowered) and lowered[end].isalnum():
+                    end += 1
+                runs[start] = end
+                start = lowered.find(form, end)
+        return sorted(runs.items())
+
+
+def excerpt(text: str, terms: MarkedTerms, *, start_line: int, max_chars: int, line: int | None = None) -> Excerpt:
     """Cut the excerpt with the definition that the query names, else the one with most of its terms.
 
     Without either, it is the start of the text. An excerpt consists of whole lines; lines that are too long are cut at
     white space. If the query names a `line` of the text, that is included instead.
     """
-    spans = list(_find_terms(text, _numbers_of_forms(plan)))
-    best = definition_of(names_in(plan.query), text) if line is None else _start_of_line(text, line - start_line)
-    return _cut_excerpt(_Passage(text, start_line, best), spans, plan.weights, max_chars=max_chars)
+    spans = list(terms.spans_in(text))
+    best = definition_of(terms.names, text) if line is None else _start_of_line(text, line - start_line)
+    return _cut_excerpt(_Passage(text, start_line, best), spans, terms.weights, max_chars=max_chars)
 
 
 def marks_in(text: str, plan: MatchPlan) -> tuple[tuple[int, int], ...]:
     """Return the spans of all words that match a term, in the whole of a text."""
-    return _merged((span.start, span.end) for span in _find_terms(text, _numbers_of_forms(plan)))
+    return _merged((span.start, span.end) for span in MarkedTerms(plan).spans_in(text))
 
 
 def narrow_excerpt(excerpt: Excerpt, max_chars: int) -> Excerpt:
@@ -101,31 +146,14 @@ def _start_of_line(text: str, n_lines: int) -> int:
 def _best_offset(text: str, spans: Sequence[_TermSpan], weights: Sequence[float]) -> int | None:
     """Return the offset of the line with the highest weight of terms, each counted little more than once."""
     best, best_score = None, 0.0
-    for _, group in groupby(spans, key=lambda span: text.count("\n", 0, span.start)):
+    line_ends = [match.start() for match in re.finditer("\n", text)]
+    for _, group in groupby(spans, key=lambda span: bisect_left(line_ends, span.start)):
         line_spans = list(group)
         term_counts = Counter(span.term for span in line_spans)
-        score = math.fsum(weights[term] * (1 + _REPEATED * (n - 1)) for term, n in term_counts.items())
+        score = math.fsum([weights[term] * (1 + _REPEATED * (n - 1)) for term, n in term_counts.items()])
         if score > best_score + _NOTICEABLE:
             best, best_score = line_spans[0].start, score
     return best
-
-
-def _numbers_of_forms(plan: MatchPlan) -> dict[str, int]:
-    return {
-        form: number
-        for number, term in reversed(tuple(enumerate(plan.terms)))
-        for form in (*term.forms, *(word for row in term.rows for word in row))
-    }
-
-
-def _find_terms(text: str, numbers: Mapping[str, int]) -> Iterator[_TermSpan]:
-    """Yield the span of every word that matches a term, in text order."""
-    known: dict[str, tuple[_TermSpan, ...]] = {}
-    for run in _RUN.finditer(text) if numbers else ():
-        if (inner_spans := known.get(run[0])) is None:
-            inner_spans = known[run[0]] = tuple(_in_run(run[0], numbers))
-        for span in inner_spans:
-            yield _TermSpan(run.start() + span.start, run.start() + span.end, span.term)
 
 
 def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_TermSpan]:
@@ -188,7 +216,9 @@ def _best_window(
         while first < last and (not inside[first] or end - pieces[first][0] > max_chars):
             term_counts.subtract(inside[first])
             first += 1
-        score = math.fsum(weights[term] * (1 + _REPEATED * (n - 1)) for term, n in term_counts.items() if n)
+        if not inside[last]:
+            continue
+        score = math.fsum([weights[term] * (1 + _REPEATED * (n - 1)) for term, n in term_counts.items() if n])
         if score > best_score + _NOTICEABLE:
             best, best_score = (first, last), score
     return _window_around(pieces, *best, max_chars)

@@ -27,23 +27,25 @@ class TextMatch(NamedTuple):
     """Occurrences of each term of a plan in a text; other forms of a word and parts of names count less.
 
     `named` says of each term whether it occurs in heading, title or path. Of branches joined by `OR`, only the one
-    counts that the text has most of; `total_weight` is that of the terms that count. `typed` is the share of the
-    query's information that occurs in the form that was typed, 1 only for all of it.
+    counts that the text has most of; `total_weight` is that of the terms that count. `coverage` is the weight of the
+    terms that the passage or the text above it has at all, as a share of all terms. `typed` is the share of the query's
+    information that occurs in the form that was typed, 1 only for all of it.
     """
 
     counts: tuple[float, ...]
     named: tuple[bool, ...]
     n_words: int
     total_weight: float = 0.0
+    coverage: float = 0.0
     typed: float = 0.0
 
 
 class _TextWords(NamedTuple):
-    """A text, its words in order, and those of its extra words that a query may have."""
+    """The words of a text in order, those of its extra words that a query may have, and its letters without spaces."""
 
-    text: str
     words: Sequence[str]
     extra: AbstractSet[str]
+    run: str
 
 
 class Matcher:
@@ -79,7 +81,10 @@ class Matcher:
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
         forms = self._possible_forms(rest, self._spaced)
-        parts = self._extra.of(text)
+        parts = self._extra.of(text) if forms or self._typed else frozenset[str]()
+        if not rest.isascii():
+            there = {*rest_words, *parts}
+            forms = [form for form in forms if form[0] in there]
         for form, index, amount in forms:
             counts[index] += (rest_words.count(form) + _PART * (form in parts)) * amount
         for index, row in self._rows:
@@ -88,17 +93,17 @@ class Matcher:
             else:
                 counts[index] += _count_row(words(text) if runs else rest_words, row)
         self._count_readings(text, counts)
-        above = self._words_of(names)
-        named = self._terms_in_words(above)
+        named = self.terms_in(names)
         n_words = len(rest_words) + len(runs) - runs.count("\n")
-        match = TextMatch(
-            tuple(counts),
-            tuple(index in named for index in range(len(counts))),
-            n_words,
-            self._total,
-            typed=self._share_of_typed(_TextWords(text, rest_words if text.isascii() else words(text), parts), above),
-        )
-        return self._without_unmatched_branches(match) if self._branches else match
+        typed = 0.0
+        if self._typed:
+            own = _TextWords(words(text) if runs else rest_words, parts, runs.replace("\n", ""))
+            typed = self._share_of_typed(own, names)
+        are_named = tuple([index in named for index in range(len(counts))])
+        if self._branches:
+            return self._without_unmatched_branches(tuple(counts), are_named, n_words)
+        coverage = self._share(counts, are_named, self._total)
+        return TextMatch(tuple(counts), are_named, n_words, self._total, coverage, typed)
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
         """Count the terms that a text has only without its markup."""
@@ -110,34 +115,29 @@ class Matcher:
         for index, row in self._rows:
             counts[index] = counts[index] or _count_row(reading_words, row)
 
-    def _without_unmatched_branches(self, match: TextMatch) -> TextMatch:
+    def _without_unmatched_branches(
+        self, counts: tuple[float, ...], named: tuple[bool, ...], n_words: int
+    ) -> TextMatch:
         """Drop the branches of `OR` other than the one that a text has most of: they do not apply to that text."""
         counted = set(range(len(self._weights)))
         for group in self._branches:
-            met = max(group, key=lambda branch: (self._branch_score(match, branch), self._weight(branch)))
+            met = max(group, key=lambda branch: (self._branch_score(counts, named, branch), self._weight(branch)))
             counted -= frozenset[int]().union(*group) - met
-        return TextMatch(
-            tuple(count if index in counted else 0.0 for index, count in enumerate(match.counts)),
-            tuple(is_named and index in counted for index, is_named in enumerate(match.named)),
-            match.n_words,
-            self._weight(counted) or 1.0,
-        )
+        counts = tuple(count if index in counted else 0.0 for index, count in enumerate(counts))
+        named = tuple(is_named and index in counted for index, is_named in enumerate(named))
+        total = self._weight(counted) or 1.0
+        return TextMatch(counts, named, n_words, total, self._share(counts, named, total))
 
     def _words_of(self, text: str) -> _TextWords:
-        return _TextWords(text, words(text), self._extra.of(text))
+        return _TextWords(words(text), self._extra.of(text), split_unspaced(text)[0].replace("\n", ""))
 
-    def _terms_in_words(self, text: _TextWords) -> set[int]:
-        possible = self._possible_forms(text.text, self._forms)
-        return {index for form, index, _ in possible if form in text.words or form in text.extra}
-
-    def _share_of_typed(self, own: _TextWords, above: _TextWords) -> float:
+    def _share_of_typed(self, own: _TextWords, names: str) -> float:
         """Return the share of the information of the typed words that a passage or the text above it has."""
-        if not self._typed:
-            return 0.0
         in_passage = self._typed_in(own)
         if all(in_passage):
             return 1.0
-        has = [in_text or in_names for in_text, in_names in zip(in_passage, self._typed_in(above), strict=True)]
+        in_names = self._typed_in(self._words_of(names))
+        has = [in_text or in_name for in_text, in_name in zip(in_passage, in_names, strict=True)]
         if all(has):
             return NAMED_LEVEL
         information = math.fsum(word.information for word in self._typed)
@@ -149,25 +149,28 @@ class Matcher:
     def _typed_in(self, text: _TextWords) -> list[bool]:
         """Return for each typed word whether it occurs in a text."""
         all_words = {*text.words, *text.extra}
-        run = split_unspaced(text.text)[0].replace("\n", "")
         return [
             not word.forms.isdisjoint(all_words)
             or (bool(word.row) and bool(_count_row(text.words, word.row)))
-            or (bool(run) and _is_in_run(word, run))
+            or (bool(text.run) and _is_in_run(word, text.run))
             for word in self._typed
         ]
 
-    def _branch_score(self, match: TextMatch, branch: Iterable[int]) -> float:
+    def _branch_score(self, counts: Sequence[float], named: Sequence[bool], branch: Iterable[int]) -> float:
         """Return how much of a branch a text has, and how often, between 0 and 1."""
-        together = ((self._weights[at], match.counts[at] + _NAMED * match.named[at]) for at in branch)
+        together = ((self._weights[at], counts[at] + _NAMED * named[at]) for at in branch)
         return math.fsum(w * n / (n + _SATURATION) for w, n in together) / (self._weight(branch) or 1.0)
 
     def _weight(self, terms: Iterable[int]) -> float:
-        return math.fsum(self._weights[index] for index in terms)
+        return math.fsum([self._weights[index] for index in terms])
 
     def terms_in(self, names: str) -> set[int]:
         """Return the terms that occur in a name or a path."""
-        return self._terms_in_words(self._words_of(names)) if self._possible_forms(names, self._forms) else set()
+        possible = self._possible_forms(names, self._forms)
+        if not possible:
+            return set()
+        all_words = {*words(names), *self._extra.of(names)}
+        return {index for form, index, _ in possible if form in all_words}
 
     def _possible_forms(self, text: str, forms: Sequence[tuple[str, int, float]]) -> Sequence[tuple[str, int, float]]:
         """Drop the forms that cannot occur in a text because it does not have their letters, a fast check."""
@@ -185,25 +188,20 @@ class Matcher:
 
     def share_of_query(self, name: str) -> float:
         """Return the weight of the terms in a name, as a share of all terms."""
-        return math.fsum(self._weights[index] for index in self.terms_in(name)) / self._total
+        return self._weight(self.terms_in(name)) / self._total
 
     def frequency(self, match: TextMatch, *, usual_length: float) -> float:
         """Return bm25 of a passage as a share of the maximum that any text could reach."""
-        if not any(match.counts) and not any(match.named):
-            return 0.0
         k = _SATURATION * (1 - _SLOPE + _SLOPE * match.n_words / max(usual_length, 1.0))
-        together = (count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True))
+        together = [count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True)]
         return (
-            math.fsum(w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n) / match.total_weight
+            math.fsum([w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n]) / match.total_weight
         )
-
-    def coverage(self, match: TextMatch) -> float:
-        """Return the weight of the terms that a passage or the text above it has at all, as a share of all terms."""
-        return self._share(match, range(len(self._weights)))
 
     def names(self, match: TextMatch) -> float:
         """Return the weight of the query's names that a passage has, as a share of all terms."""
-        return self._share(match, self._names)
+        has = [index for index in self._names if match.counts[index] or match.named[index]]
+        return self._weight(has) / match.total_weight if has else 0.0
 
     def evidence(self, match: TextMatch, *, frequency: float) -> float:
         """Return the strength of the keyword evidence for a passage, which depends less on query length than a share.
@@ -212,13 +210,12 @@ class Matcher:
         compared with the logarithm of the number of passages. Having all of them is no chance, however little
         information they have.
         """
-        coverage = self.coverage(match)
-        certainty = max(math.sqrt(coverage * match.total_weight / self._by_chance), coverage)
+        certainty = max(math.sqrt(match.coverage * match.total_weight / self._by_chance), match.coverage)
         return frequency * certainty
 
-    def _share(self, match: TextMatch, terms: Iterable[int]) -> float:
-        has = (index for index in terms if match.counts[index] or match.named[index])
-        return self._weight(has) / match.total_weight
+    def _share(self, counts: Sequence[float], named: Sequence[bool], total: float) -> float:
+        terms = zip(self._weights, counts, named, strict=True)
+        return math.fsum([weight for weight, count, is_named in terms if count or is_named]) / total
 
     @property
     def information(self) -> float:
@@ -269,7 +266,9 @@ class TypedText:
         words = [word for word in plan.typed if "*" not in word.text]
         self._needles = [needle for word in words if (needle := _strip_punctuation(_folded(word.text)))]
         self._words = list(map(_pattern, self._needles))
-        self._row = _pattern(_folded(plan.query.meaning)) if plan.row else None
+        row = _folded(plan.query.meaning) if plan.row else ""
+        self._row = _pattern(row) if row else None
+        self._in_row = sorted(row.split(), key=len, reverse=True)
         self._knows_all_words = bool(words) and len(words) == len(plan.typed)
 
     @property
@@ -286,6 +285,8 @@ class TypedText:
         # A passage that lacks some of the words cannot have all of them in a row.
         if share < 1 and (not self._row or (self._knows_all_words and share < NAMED_LEVEL)):
             return share
+        if share < 1 and not (self._may_have_row(text) or self._may_have_row(names)):
+            return share
         haystack = f"{_folded(text)}\n{_folded(names)}"
         if self._row and self._row.search(haystack):
             return _HIGHEST_LEVEL
@@ -293,6 +294,11 @@ class TypedText:
             return share
         is_literal = all(word.search(haystack) for word in self._words)
         return (2 if self._row else _HIGHEST_LEVEL) if is_literal else 1
+
+    def _may_have_row(self, text: str) -> bool:
+        """Whether a text has the letters of all words of the query in a row, a fast check."""
+        lowered = text.lower()
+        return not text.isascii() or all(word in lowered for word in self._in_row)
 
 
 def level_weights(levels: Sequence[float], n_chunks: int) -> list[float]:

@@ -52,7 +52,6 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     evidence = [
         matcher.evidence(match, frequency=frequency) for match, frequency in zip(matches, frequencies, strict=True)
     ]
-    coverage = [matcher.coverage(match) for match in matches]
     exact, levels = _exactness(plan, candidates, matches)
     keyword_weight = _keyword_weight(plan, matcher)
     surprise = _SURPRISE * math.log(max(_USUAL_CHUNKS / max(plan.n_chunks, _MIN_CHUNKS), 1.0))
@@ -71,10 +70,12 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     penalties = code_penalties(plan.query, matcher, candidates, paths)
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
+    stems = {candidate.path: _stem(candidate.path) for candidate in candidates}
     named = {
-        candidate.path: has_keywords * matcher.share_of_query(f"{_stem(candidate.path)}\n{candidate.title}")
+        candidate.path: has_keywords * matcher.share_of_query(f"{stems[candidate.path]}\n{candidate.title}")
         for candidate in candidates
     }
+    file_names = {path: matcher.share_of_name(stem) for path, stem in stems.items()}
     scored = []
     for at, candidate in enumerate(candidates):
         signals = (
@@ -82,7 +83,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
             ("semantic", weights[at] * cosines[at] + (usual_weight - weights[at]) * REFERENCE_SCALE.unrelated),
             ("exact", has_keywords * exact[at]),
             ("names", has_cosines * (has_keywords - are_names) * _NAMES * matcher.names(matches[at])),
-            ("file_name", has_keywords * _FILE_NAME * matcher.share_of_name(_stem(candidate.path))),
+            ("file_name", has_keywords * _FILE_NAME * file_names[candidate.path]),
             ("beside_code", -has_keywords * penalties[at]),
         )
         quality = (
@@ -105,7 +106,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
                 quality,
                 has_keywords * penalties[at],
                 named=named[candidate.path],
-                coverage=coverage[at],
+                coverage=matches[at].coverage,
                 is_readable=readable[at],
             )
         )

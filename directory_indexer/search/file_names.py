@@ -23,7 +23,7 @@ from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.search.coverage_warnings import may_be_of_kind
-from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hit
+from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hits
 from directory_indexer.search.requests import Hit, NamedPath, SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope, dated_request, path_tests
 from directory_indexer.storage.documents.store import Snapshot
@@ -205,7 +205,7 @@ def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: Se
     plan = MatchPlan(Query(request.query, ""), None)
     chunks = snapshot.chunks.of_newest_files(json.dumps(ids), limit=len(ids))
     passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
-    return {passage.chunk.path: make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in passages}
+    return {hit.path: hit for hit in make_hits(passages, excerpt_chars=request.excerpt_chars)}
 
 
 def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:

@@ -27,7 +27,7 @@ from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Metadata
 from directory_indexer.ranking.candidates import Excerpt
-from directory_indexer.ranking.excerpts import excerpt
+from directory_indexer.ranking.excerpts import MarkedTerms, excerpt
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.spelling import Correction
@@ -49,11 +49,17 @@ _MAX_OCCURRENCES: Final = 20
 """More frequent words are only matched next to others: comparing all their positions took 13 s."""
 
 
-def make_hit(passage: RankedPassage, *, excerpt_chars: int) -> Hit:
-    """Return the hit for a ranked passage: its position, and the excerpt that matched."""
-    stored, ranked, plan, also_in, line = passage
+def make_hits(passages: Iterable[RankedPassage], *, excerpt_chars: int) -> list[Hit]:
+    """Return the hits for ranked passages: their positions, and the excerpts that matched."""
+    passages = list(passages)
+    terms = {id(plan): MarkedTerms(plan) for plan in {id(passage.plan): passage.plan for passage in passages}.values()}
+    return [_make_hit(passage, terms[id(passage.plan)], excerpt_chars) for passage in passages]
+
+
+def _make_hit(passage: RankedPassage, terms: MarkedTerms, excerpt_chars: int) -> Hit:
+    stored, ranked, _, also_in, line = passage
     chunk = stored.chunk
-    best = excerpt(chunk.text, plan, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
+    best = excerpt(chunk.text, terms, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
     row, cell = sheet_place(chunk, best)
     return Hit(
         path=stored.path,

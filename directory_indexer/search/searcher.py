@@ -35,7 +35,7 @@ from directory_indexer.search.hits import (
     RankedPassage,
     add_document_facts,
     fuse,
-    make_hit,
+    make_hits,
     nearest_copy,
     other_copies,
 )
@@ -182,7 +182,7 @@ class Searcher:
         answer = answers[0] if len(answers) == 1 else fuse(answers, limit=request.limit)
         answer = drop_weak_texts(answer, named) if request.only_good else answer
         # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
-        hits = [make_hit(passage, excerpt_chars=request.excerpt_chars) for passage in answer.passages]
+        hits = make_hits(answer.passages, excerpt_chars=request.excerpt_chars)
         arranged = merge_named_files(snapshot, named, hits, request) if named.places else hits
         return SearchResult(
             request=request,

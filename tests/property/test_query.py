@@ -18,7 +18,7 @@ from directory_indexer.ranking.analyzer import (
     query_words,
     words,
 )
-from directory_indexer.ranking.excerpts import excerpt
+from directory_indexer.ranking.excerpts import MarkedTerms, excerpt
 from directory_indexer.ranking.plan import has_in_order, plan_match, select_informative_words
 from directory_indexer.ranking.query import GRAMS_A_WORD, MAX_CHARACTERS, MAX_MEANING, MAX_WORDS, parse_query
 
@@ -72,7 +72,7 @@ class Table:
     def matches(self, query: str) -> set[int]:
         plan = plan_match(parse_query(query), self)
         for text in TEXTS:
-            excerpt(text, plan, start_line=1, max_chars=40)
+            excerpt(text, MarkedTerms(plan), start_line=1, max_chars=40)
         if plan.expression is None:
             return set()
         rows = self.connection.execute("SELECT rowid FROM fts WHERE fts MATCH ? ORDER BY rank", (plan.expression,))
