@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, CompletedProcess
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from warm_commands import WarmCommand, is_warm, run_warm
+from warm_commands import COMMAND, WORKER, WarmCommand, is_warm, run_warm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,11 +66,23 @@ def start_command(
     return subprocess.Popen(command, cwd=place, env=environ, text=text, **streams)  # type: ignore[call-overload,no-any-return]
 
 
+def fork_worker(environ: Mapping[str, str]) -> Any:
+    """Start a process that parses files, as `worker_pool.start_process` does."""
+    return _Fork(["worker"], (PIPE, PIPE, DEVNULL), cwd=os.sep, environ=environ, text=False, function=WORKER)
+
+
 class _Fork:
     """A command in a fork of the warm process, with as much of `subprocess.Popen` as tests use."""
 
     def __init__(
-        self, words: list[str], streams: Sequence[int | None], *, cwd: str, environ: Mapping[str, str], text: bool
+        self,
+        words: list[str],
+        streams: Sequence[int | None],
+        *,
+        cwd: str,
+        environ: Mapping[str, str],
+        text: bool,
+        function: str = COMMAND,
     ) -> None:
         self.args = words
         self.returncode: int | None = None
@@ -81,7 +93,7 @@ class _Fork:
             pipes.append(pipe)
             its_sides.append(its_side)
         self.stdin, self.stdout, self.stderr = pipes
-        self._command = WarmCommand(words, cwd=cwd, environ=environ, streams=its_sides)
+        self._command = WarmCommand(words, cwd=cwd, environ=environ, streams=its_sides, function=function)
         for its_side in its_sides:
             os.close(its_side)
         self.pid = self._command.pid

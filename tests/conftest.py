@@ -8,12 +8,17 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+import warm_commands
+from commands import fork_worker
 from hypothesis import settings
+
+from directory_indexer.parsing import worker_pool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 collect_ignore = ["data"]
+start_process = worker_pool.start_process
 
 # Containers often keep Python from writing bytecode. Then each of the several hundred processes that tests start would
 # compile every module that it imports, which is half of the time of a short command.
@@ -25,6 +30,25 @@ sys.dont_write_bytecode = False
 settings.register_profile("dirindex", deadline=None, derandomize=True, max_examples=40)
 settings.register_profile("explore", deadline=None, max_examples=300)
 settings.load_profile("dirindex")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the process that forks for all workers of pytest, while these collect the tests."""
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        warm_commands.share_forker()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_workers() -> None:
+    """Have files parsed by forks of a process that has imported all, which takes a tenth of starting a worker."""
+    if warm_commands.is_forker_shared():
+        worker_pool.start_process = fork_worker
+
+
+@pytest.fixture
+def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have workers started as the product does, for tests of how they start and end."""
+    monkeypatch.setattr(worker_pool, "start_process", start_process)
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +63,19 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", only_this_machine)
 
 
+@pytest.fixture(scope="session")
+def homes() -> list[Path]:
+    return []
+
+
 @pytest.fixture(autouse=True)
-def home_directory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give each test an empty home directory."""
-    home = tmp_path_factory.mktemp("home")
+def home_directory(
+    homes: list[Path], tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """Return an empty home directory: the one of the test before, if that has left nothing in it."""
+    if not homes or os.listdir(homes[-1]):
+        homes.append(tmp_path_factory.mktemp("home"))
+    home = homes[-1]
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     for name in ("XDG_CONFIG_HOME", "DIRINDEX_CONFIG", "DIRINDEX_DATA_DIR", "GIT_CONFIG_GLOBAL"):

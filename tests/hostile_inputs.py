@@ -38,11 +38,17 @@ def _many(unit: str) -> str:
     return unit * (_SMALL // len(unit.encode("utf-8", "surrogatepass")))
 
 
-def _zip_bomb() -> bytes:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+def _zip_bomb(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", b"0" * 200_000_000)
-    return target.getvalue()
+
+
+def _gzip_bomb(path: Path) -> None:
+    path.write_bytes(gzip.compress(b"0" * 50_000_000))
+
+
+def _pdf_bomb(path: Path) -> None:
+    path.write_bytes(_pdf(zlib.compress(b"BT (x) Tj ET\n" * 23_000_000, 1)))
 
 
 def _pdf(stream: bytes, *, pages: bytes = b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>") -> bytes:
@@ -87,10 +93,10 @@ _LAUGHS: Final = _entities("abcdefghij", '<!ENTITY {1} "' + "&{0};" * 10 + '">')
 _BASE64: Final = "".join(chr(65 + i * i % 26 + 32 * (i % 3 == 0)) for i in range(1600))
 
 FILES: Final[dict[str, tuple[str, Content]]] = {
-    "zip bomb (200 MB in 200 KB) that calls itself a document": ("bomb.docx", _zip_bomb()),
-    "gzip bomb": ("bomb.gz", gzip.compress(b"0" * 50_000_000)),
+    "zip bomb (200 MB in 200 KB) that calls itself a document": ("bomb.docx", _zip_bomb),
+    "gzip bomb": ("bomb.gz", _gzip_bomb),
     "archive with paths that lead out": ("archive.tar", _tar),
-    "PDF with a bomb of 300 MB in a stream": ("bomb.pdf", _pdf(zlib.compress(b"BT (x) Tj ET\n" * 23_000_000, 1))),
+    "PDF with a bomb of 300 MB in a stream": ("bomb.pdf", _pdf_bomb),
     "PDF whose pages contain themselves": (
         "loop.pdf",
         _pdf(zlib.compress(b"x"), pages=b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 2000000000 >>"),

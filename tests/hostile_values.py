@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+T = TypeVar("T")
+
+N_SAMPLED: Final = 5
+"""How many values an argument is tried with on every commit; all are tried by night."""
 
 DIGITS: Final = "9" * 400
 
@@ -55,6 +60,12 @@ def json_values() -> Iterator[tuple[str, str]]:
         yield name, json.dumps(text)
         yield f"list: {name}", json.dumps([text])
     yield from LITERALS.items()
+
+
+def sampled(values: Mapping[str, T], number: int) -> Mapping[str, T]:
+    """Return some values for an argument by its number, other ones for the next, so that all are tried by turns."""
+    names = list(values)
+    return {name: values[name] for name in (names[(number * N_SAMPLED + at) % len(names)] for at in range(N_SAMPLED))}
 
 
 def plain_value(schema: Mapping[str, Any]) -> Any:

@@ -2,17 +2,21 @@
 
 Three quarters of the time of a short command are imports. A fork has what the process of a command has: its own memory,
 environment, directory, streams and end. What is claimed of the start itself runs the installed command.
+
+Where several processes run tests, they share the process that forks; then workers that parse files are its forks, too.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
 import pkgutil
 import re
+import select
 import signal
 import socket
 import struct
@@ -34,6 +38,12 @@ _LIBRARIES = ("numpy", "onnxruntime", "qdrant_edge", "rich.console", "typer", "t
 _FOR_FEW = re.compile(r"__main__|\.(azure|otlp|openai|ollama|cluster\w*|seven_zip)$")
 """Modules whose libraries take seconds to import, and few commands need."""
 
+COMMAND = "directory_indexer.__main__:start"
+WORKER = "directory_indexer.parsing.worker:work"
+"""What a fork can run."""
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ADDRESS = "WARM_COMMANDS"
 _LENGTH = struct.Struct("!I")
 _POLL_SECONDS = 0.02
 _MOST_READ = 100_000
@@ -45,13 +55,36 @@ def is_warm(environ: Mapping[str, str]) -> bool:
     return hasattr(os, "fork") and _start_settings(environ) == _start_settings(os.environ)
 
 
-class WarmCommand:
-    """A command that runs in a fork, with three streams of whoever started it."""
+def share_forker() -> None:
+    """Start the process that forks for this process and for those that it starts."""
+    if hasattr(os, "fork"):
+        os.environ[_ADDRESS] = _forker()
 
-    def __init__(self, words: Sequence[str], *, cwd: str, environ: Mapping[str, str], streams: Sequence[int]) -> None:
+
+def is_forker_shared() -> bool:
+    """Whether another process has started the process that forks."""
+    return _ADDRESS in os.environ
+
+
+class WarmCommand:
+    """A command or worker that runs in a fork, with three streams of whoever started it."""
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        cwd: str,
+        environ: Mapping[str, str],
+        streams: Sequence[int],
+        function: str = COMMAND,
+    ) -> None:
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(_forker())
-        call = json.dumps({"words": words, "cwd": cwd, "environ": dict(environ)}).encode()
+        # A worker unpickles functions of tests.
+        path = sys.path if function == WORKER else None
+        call = json.dumps(
+            {"words": words, "cwd": cwd, "environ": dict(environ), "function": function, "path": path}
+        ).encode()
         socket.send_fds(self._connection, [_LENGTH.pack(len(call))], streams)
         self._connection.sendall(call)
         self.pid = int.from_bytes(_exactly(self._connection, 4), "big")
@@ -111,6 +144,8 @@ def _start_settings(environ: Mapping[str, str]) -> dict[str, str]:
 @cache
 def _forker() -> str:
     """Start the process that forks, once; it ends with this one, which holds its standard input."""
+    if is_forker_shared():
+        return os.environ[_ADDRESS]
     address = os.path.join(tempfile.mkdtemp(), "commands")
     command = [sys.executable, __file__, address]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/", start_new_session=True)
@@ -132,9 +167,8 @@ def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
 
 def main() -> None:
     """Import everything and fork a process for each connection, until standard input ends."""
-    sys.path[:] = [entry for entry in sys.path if entry != os.path.dirname(os.path.abspath(__file__))]
+    sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _import_everything()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(sys.argv[1])
@@ -142,9 +176,26 @@ def main() -> None:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         if os.fork() == 0:
+            _import_everything()
+            _fork_workers(sys.argv[1])
+            gc.freeze()
             _serve(listener)
         sys.stdin.buffer.read()
         os.killpg(0, signal.SIGTERM)
+
+
+def _fork_workers(address: str) -> None:
+    """Have the workers of commands forked, too."""
+    os.environ[_ADDRESS] = address
+    sys.path.insert(0, _HERE)
+    import commands  # noqa: PLC0415 - it imports this file
+    import warm_commands  # noqa: PLC0415 - not the same as this program
+
+    from directory_indexer.parsing import worker_pool  # noqa: PLC0415 - this file is imported by tests, too
+
+    sys.path.remove(_HERE)
+    warm_commands.share_forker()
+    worker_pool.start_process = commands.fork_worker
 
 
 def _import_everything() -> None:
@@ -157,33 +208,55 @@ def _import_everything() -> None:
 
 
 def _serve(listener: socket.socket) -> None:
+    """Fork for each connection, and answer it when the fork has ended; with another thread, forks would not be safe."""
+    running: dict[int, socket.socket] = {}
+    wakes, woken = os.pipe()
+    os.set_blocking(woken, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(woken)
     while True:
-        connection, _ = listener.accept()
-        if os.fork() == 0:
-            listener.close()
-            _wait_for_command(connection)
-        connection.close()
+        ready, _, _ = select.select([listener, wakes], [], [])
+        if wakes in ready:
+            os.read(wakes, _MOST_READ)
+            _answer_ended(running)
+        if listener in ready:
+            connection, _ = listener.accept()
+            try:
+                call, streams = _received(connection)
+            except (EOFError, OSError, struct.error):  # whoever wanted to start it has ended
+                connection.close()
+                continue
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for end in (listener, connection, *running.values()):
+                    end.close()
+                os.close(wakes)
+                os.close(woken)
+                _become(call, streams)
+            running[pid] = connection
+            for stream in streams:
+                os.close(stream)
+            with contextlib.suppress(OSError):
+                connection.sendall(pid.to_bytes(4, "big"))
 
 
-def _wait_for_command(connection: socket.socket) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+def _received(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     header, streams, _, _ = socket.recv_fds(connection, _LENGTH.size, 3)
-    call = json.loads(_exactly(connection, *_LENGTH.unpack(header)))
-    pid = os.fork()
-    if pid == 0:
-        connection.close()
-        _become(call, streams)
-    for stream in streams:
-        os.close(stream)
-    connection.sendall(pid.to_bytes(4, "big"))
-    _, status = os.waitpid(pid, 0)
-    connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
-    os._exit(0)
+    return json.loads(_exactly(connection, *_LENGTH.unpack(header))), streams
+
+
+def _answer_ended(running: dict[int, socket.socket]) -> None:
+    while running:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            return
+        with running.pop(pid) as connection, contextlib.suppress(OSError):
+            connection.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
 
 
 def _become(call: dict[str, Any], streams: list[int]) -> None:
-    from directory_indexer.__main__ import start  # noqa: PLC0415 - this file is imported by tests, too
-
     os.setsid()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -193,12 +266,15 @@ def _become(call: dict[str, Any], streams: list[int]) -> None:
     os.chdir(call["cwd"])
     os.environ.clear()
     os.environ.update(call["environ"])
+    tempfile.tempdir = None
     sys.argv[:] = call["words"]
+    sys.path[:] = call["path"] or sys.path
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for as long as the process lives
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, errors="backslashreplace")  # noqa: SIM115
+    module, _, name = call["function"].partition(":")
     try:
-        start()
+        getattr(importlib.import_module(module), name)()
     finally:
         os._exit(70)
 

@@ -16,7 +16,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -234,7 +234,7 @@ class Worker:
         self._is_unreadable = False
         self._scratch = ScratchDirectory(scratch)
         try:
-            self._process = _start(str(self._scratch.path))
+            self._process = start_process(_environ(str(self._scratch.path)))
         except OSError:
             self._scratch.remove()
             raise
@@ -342,20 +342,25 @@ class Worker:
         self._scratch.remove()
 
 
-def _start(scratch: str) -> subprocess.Popen[bytes]:
-    """Start a process whose temporary files are in a directory that is removed after it ends."""
+def start_process(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start a worker process. Tests that make no claim about the start replace it by a fork."""
     return subprocess.Popen(  # noqa: S603 - this program
         isolated_command("directory_indexer.parsing.worker:work", is_bare=True),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd=NEUTRAL_DIRECTORY,
-        # One heap for both threads: each further one takes 64 MB of address space.
-        env={name: os.environ[name] for name in _VARIABLES if name in os.environ}
-        | {"MALLOC_ARENA_MAX": "1", **dict.fromkeys(_PLACES, scratch)},
+        env=environ,
         start_new_session=True,  # Ctrl+C is handled by this process
         creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
     )
+
+
+def _environ(scratch: str) -> dict[str, str]:
+    """Return the environment of a worker whose temporary files are in a directory that is removed after it ends."""
+    environ = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    # One heap for both threads: each further one takes 64 MB of address space.
+    return environ | {"MALLOC_ARENA_MAX": "1", **dict.fromkeys(_PLACES, scratch)}
 
 
 def _exit_name(code: int) -> str:

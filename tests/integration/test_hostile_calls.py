@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.from_thread
 import pytest
-from hostile_values import TEXTS, json_values, plain_value
+from hostile_values import TEXTS, json_values, plain_value, sampled
 from mcp import Client, MCPError
 from mcp.types import INVALID_PARAMS, ResourceTemplateReference
 from served import TOKEN, Served
@@ -124,17 +124,21 @@ def _bug(result: CallToolResult) -> str:
     return text if result.is_error and "bug" in text else ""
 
 
-def _calls(place: _Place, tool: Tool) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for name in tool.input_schema["properties"]:
-        for case, value in _VALUES.items():
+def _calls(place: _Place, tool: Tool, *, is_sampled: bool = True) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield an argument, the name of a value and the arguments of a call with it."""
+    for number, name in enumerate(tool.input_schema["properties"], len(tool.name)):
+        for case, value in (sampled(_VALUES, number) if is_sampled else _VALUES).items():
             yield name, case, {**place.given(tool), name: value}
+
+
+def _failures(place: _Place, caller: _Caller, name: str, *, is_sampled: bool) -> list[tuple[str, str, str]]:
+    calls = _calls(place, caller.tools()[name], is_sampled=is_sampled)
+    return [(argument, case, bug) for argument, case, call in calls if (bug := caller.bug_in(name, call))]
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
 def test_no_argument_of_a_tool_makes_it_fail(place: _Place, served: Served, client: _Caller, name: str) -> None:
-    tool = client.tools()[name]
-    failed = [(*case, bug) for *case, arguments in _calls(place, tool) if (bug := client.bug_in(name, arguments))]
-    assert not failed
+    assert not _failures(place, client, name, is_sampled=True)
     assert not served.log.bugs
 
 
@@ -142,9 +146,25 @@ def test_no_argument_of_a_tool_makes_it_fail(place: _Place, served: Served, clie
 def test_no_argument_of_a_tool_for_a_remote_index_makes_it_fail(
     place: _Place, served: Served, bridge: _Caller, name: str
 ) -> None:
-    tool = bridge.tools()[name]
-    failed = [(*case, bug) for *case, arguments in _calls(place, tool) if (bug := bridge.bug_in(name, arguments))]
-    assert not failed
+    assert not _failures(place, bridge, name, is_sampled=True)
+    assert not served.log.bugs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
+def test_no_value_of_any_argument_of_a_tool_makes_it_fail(
+    place: _Place, served: Served, client: _Caller, name: str
+) -> None:
+    assert not _failures(place, client, name, is_sampled=False)
+    assert not served.log.bugs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["search", *LOCAL_TOOLS])
+def test_no_value_of_any_argument_of_a_tool_for_a_remote_index_makes_it_fail(
+    place: _Place, served: Served, bridge: _Caller, name: str
+) -> None:
+    assert not _failures(place, bridge, name, is_sampled=False)
     assert not served.log.bugs
 
 
@@ -157,10 +177,15 @@ def test_what_no_client_of_the_sdk_can_send_is_refused(tool: Operation[Any]) -> 
                 assert case not in _NO_UNICODE, name
 
 
-def test_no_argument_of_an_operation_makes_it_fail_as_a_tool(place: _Place, served: Served) -> None:
+@pytest.mark.parametrize("is_sampled", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_no_argument_of_an_operation_makes_it_fail_as_a_tool(
+    place: _Place,
+    served: Served,
+    is_sampled: bool,  # noqa: FBT001
+) -> None:
     tools = served.operation_tools
     for tool in tools.listed(ANONYMOUS):
-        for name, case, arguments in _calls(place, tool):
+        for name, case, arguments in _calls(place, tool, is_sampled=is_sampled):
             result = served.portal.call(tools.answer, tool.name, arguments, ANONYMOUS)
             assert not _bug(result), (tool.name, name, case)
     assert not served.log.bugs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-from hostile_values import TEXTS, json_values, plain_value
+from hostile_values import N_SAMPLED, TEXTS, json_values, plain_value, sampled
 from served import Heard, Served
 from teams import Team
 
@@ -116,18 +116,40 @@ def _quoted(value: object) -> str:
     return quote(str(value).encode("utf-8", "surrogatepass"))
 
 
+def _cases(operation: HttpOperation, *, is_sampled: bool) -> Iterator[tuple[str, str, str]]:
+    """Yield an argument, the name of a value and the value as JSON."""
+    for number, name in enumerate(_arguments(operation), PAGE_OPERATIONS.index(operation)):
+        values = _values(operation, name)
+        for case, value in (sampled(values, number) if is_sampled else values).items():
+            yield name, case, value
+
+
+def _failures(
+    place: _Place, served: Served, operation: HttpOperation, *, is_sampled: bool
+) -> list[tuple[str, str, Heard]]:
+    return [
+        (name, case, heard)
+        for name, case, value in _cases(operation, is_sampled=is_sampled)
+        if (heard := _ask(served, operation, {**place.given(operation), name: value})).is_failure
+    ]
+
+
 @pytest.mark.parametrize("operation", PAGE_OPERATIONS, ids=lambda operation: operation.name)
 def test_no_argument_of_an_operation_makes_it_fail(
     place: _Place, plain: Served, page: Served, operation: HttpOperation
 ) -> None:
     served = page if operation in PAGE else plain
-    failed = [
-        (name, case, heard)
-        for name in _arguments(operation)
-        for case, value in _values(operation, name).items()
-        if (heard := _ask(served, operation, {**place.given(operation), name: value})).is_failure
-    ]
-    assert not failed
+    assert not _failures(place, served, operation, is_sampled=True)
+    assert not served.log.bugs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operation", PAGE_OPERATIONS, ids=lambda operation: operation.name)
+def test_no_value_of_any_argument_of_an_operation_makes_it_fail(
+    place: _Place, plain: Served, page: Served, operation: HttpOperation
+) -> None:
+    served = page if operation in PAGE else plain
+    assert not _failures(place, served, operation, is_sampled=False)
     assert not served.log.bugs
 
 
@@ -151,10 +173,12 @@ def test_no_argument_of_a_line_makes_a_request_of_many_fail(
 
 
 def test_so_many_arguments_and_values_are_tried() -> None:
-    arguments = [(operation, name) for operation in PAGE_OPERATIONS for name in _arguments(operation)]
-    n_requests = sum(len(_values(*one)) for one in arguments)
-    assert len(arguments) > 130
-    assert n_requests > 4000
+    n_arguments = sum(len(_arguments(operation)) for operation in PAGE_OPERATIONS)
+    sampled_cases = [case for operation in PAGE_OPERATIONS for case in _cases(operation, is_sampled=True)]
+    assert n_arguments > 130
+    assert len(sampled_cases) == n_arguments * N_SAMPLED
+    assert {case for _, case, _ in sampled_cases} == _ANY.keys()
+    assert sum(len([*_cases(operation, is_sampled=False)]) for operation in PAGE_OPERATIONS) > 4000
 
 
 @pytest.mark.parametrize("path", _REQUESTS_OF_THE_PAGE)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from directory_indexer.storage.vectors import VectorStore
 
 DIMENSIONS = 32
+QUERIES = range(1000, 1003)
 ROUNDING = 4e-3
 """So far off numbers of eight bits may be in so few dimensions."""
 
@@ -63,7 +64,11 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module", params=STORES.values(), ids=list(STORES))
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(make, marks=pytest.mark.slow if make is _over_grpc else ()) for make in STORES.values()],
+    ids=list(STORES),
+)
 def open_store(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, server: Server
 ) -> Iterator[Callable[[], VectorStore]]:
@@ -123,12 +128,25 @@ def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
 ) -> None:
     store, generation = few
     corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
-    for number in range(1000, 1010):
+    for number in QUERIES:
         exact = corpus.scores(_query(number), scope=scope)
         found = [hit.chunk_id for hit in store.at(generation).search(_query(number), scope=scope, limit=20)]
         assert len(set(found)) == len(found)
         # Rounded vectors may swap what is equally near, the more so the fewer dimensions they have.
         assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=ROUNDING)
+
+
+def test_over_grpc_all_works_as_over_rest(tmp_path_factory: pytest.TempPathFactory, server: Server) -> None:
+    """Everything here is tried over gRPC by night."""
+    store = _over_grpc(tmp_path_factory, server)
+    generation = _merge(store, range(20, 60), onto=_merge(store, range(40)), deletes=range(10))
+    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(10, 60)]
+    assert store.at(generation).count() == 50
+    assert _search(store, generation, 30)[0] == chunk_id(30)
+    assert store.at(generation).cosines(_query(30), [chunk_id(30)])[chunk_id(30)] == pytest.approx(1, abs=ROUNDING)
+    assert store.at(generation).vectors([chunk_id(30)])[chunk_id(30)] == pytest.approx(_query(30), abs=ROUNDING)
+    assert store.health().verdict is Verdict.OK
+    store.close()
 
 
 def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
@@ -156,7 +174,7 @@ def test_merging_gives_what_building_anew_gives(store: VectorStore, other: Vecto
     assert sorted(ids) == sorted(other.at(fresh).ids()) == sorted(chunk_id(number) for number in range(100, 400))
     assert store.at(merged).count() == 300
     np.testing.assert_allclose(_matrix(store, merged, ids), _matrix(other, fresh, ids), atol=1e-6)
-    for number in range(1000, 1010):
+    for number in QUERIES:
         assert _search(store, merged, number) == _search(other, fresh, number)
 
 

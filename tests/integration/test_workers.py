@@ -61,6 +61,8 @@ FRUGAL = POLICY._replace(limits=Limits(seconds=0.5))
 
 NEEDS_SIGNALS = pytest.mark.skipif(os.name == "nt", reason="processes end otherwise there")
 
+pytestmark = pytest.mark.usefixtures("started_workers")
+
 
 def files(directory: Path, *texts: str, suffix: str = ".pdf") -> list[ParseRequest]:
     """Write files, by their suffix of a kind that is never read in the process of the caller."""

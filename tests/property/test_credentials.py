@@ -17,11 +17,11 @@ from directory_indexer.secrets.redaction import redact, redact_document, secret_
 from directory_indexer.secrets.tokens import token_spans
 
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
-SAMPLES = [
-    file.content.decode("utf-8", "replace")
+SETS = {
+    name: [file.content.decode("utf-8", "replace") for file in secret_corpus.sample_files(name)]
     for name in ("secret", "innocent", "plain_secret", "plain_innocent")
-    for file in secret_corpus.sample_files(name)
-]
+}
+SAMPLES = [text for texts in SETS.values() for text in texts]
 PIECES = (
     'password token api_key secret = : " \' \\" => {{ }} ${X} <a> </a> | , ; ( ) [ ] $6$ :// @ -p -u Bearer Basic x y1 '
     "kind: Secret data: hunter2Xy aZ9kD83jsLq02mXz BEGIN PRIVATE KEY----- MIIEowIBAAKCAQEAx3Qd9k2vM7fWbT0aP4yLq8Zs "
@@ -49,12 +49,12 @@ def test_masking_twice_is_masking_once(text: str, kind: str) -> None:
     assert redact(redacted, kind)[0] == redacted
 
 
-@pytest.mark.parametrize("text", SAMPLES)
-def test_masking_a_real_file_twice_is_masking_it_once(text: str) -> None:
-    redacted, _ = redact(text)
-
-    assert len(redacted) == len(text)
-    assert redact(redacted)[0] == redacted
+@pytest.mark.parametrize("texts", SETS.values(), ids=SETS)
+def test_masking_a_real_file_twice_is_masking_it_once(texts: list[str]) -> None:
+    for text in texts:
+        redacted, _ = redact(text)
+        assert len(redacted) == len(text)
+        assert redact(redacted)[0] == redacted
 
 
 _LENGTH = 20_000
@@ -132,38 +132,46 @@ def test_hostile_repetition_takes_time_in_proportion_to_its_length(piece: str) -
     require_linear(lambda length: secret_spans(piece * (length // len(piece)), "yaml"), _LENGTH)
 
 
-@pytest.mark.parametrize("kind", ["yaml", "text", "bash", "python", "ini"])
+_SETTINGS = (
+    *(
+        "password=sunshine\n",
+        "user=a password=b ",
+        "host=a;Password=b;",
+        "?user=a&password=b",
+        "://a:b@",
+        "a:b@tcp(",
+    ),
+    *(
+        "PASSWORD = 'a', ",
+        "machine a login b password c ",
+        "${PASSWORD:-",
+        "log in with a1b2c3d4 ",
+        "abandon ability ",
+    ),
+    *(
+        "\nabandon",
+        "1. abandon ",
+        'AccountKey="',
+        'credential("',
+        " --password a ",
+        "docker login -p ab ",
+        "mysql -p a",
+    ),
+    *("password: " + "x@" * 40 + "\n", "Password: a\n", "://" + "a@" * 60),
+)
+_SETTING_KINDS = ("yaml", "text", "bash", "python", "ini")
+
+
 @pytest.mark.parametrize(
-    "piece",
+    ("kind", "piece"),
     [
-        *(
-            "password=sunshine\n",
-            "user=a password=b ",
-            "host=a;Password=b;",
-            "?user=a&password=b",
-            "://a:b@",
-            "a:b@tcp(",
-        ),
-        *(
-            "PASSWORD = 'a', ",
-            "machine a login b password c ",
-            "${PASSWORD:-",
-            "log in with a1b2c3d4 ",
-            "abandon ability ",
-        ),
-        *(
-            "\nabandon",
-            "1. abandon ",
-            'AccountKey="',
-            'credential("',
-            " --password a ",
-            "docker login -p ab ",
-            "mysql -p a",
-        ),
-        *("password: " + "x@" * 40 + "\n", "Password: a\n", "://" + "a@" * 60),
+        pytest.param(kind, piece, marks=() if number % len(_SETTING_KINDS) == at else pytest.mark.slow)
+        for number, piece in enumerate(_SETTINGS)
+        for at, kind in enumerate(_SETTING_KINDS)
     ],
 )
 def test_no_setting_and_no_connection_string_is_made_to_take_long(kind: str, piece: str) -> None:
+    """Of the kinds of text, one a piece is tried on every commit."""
     require_linear(lambda length: secret_spans(piece * (length // len(piece)), kind, "settings"), _LENGTH)
 
 

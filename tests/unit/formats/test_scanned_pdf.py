@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pymupdf
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 LETTER = "The zeppelin will be late\nby an hour at the least."
 FAX = "05.01.2026 10:00 FAX +49 000 000000 EXAMPLE LTD S. 1/1"
+LETTER_PICTURE = picture(LETTER)
 BESIDE = "This is the text beside the picture,\nwhich is long enough for a page."
 
 
@@ -79,9 +81,12 @@ def in_strips(page: pymupdf.Page) -> None:
 
 
 def vector_letters(page: pymupdf.Page) -> None:
+    shape = page.new_shape()
     for number in range(300):
         x, y = 10 + number % 30 * 6, 20 + number // 30 * 20
-        page.draw_bezier((x, y), (x, y + 9), (x + 5, y + 9), (x + 5, y))
+        shape.draw_bezier((x, y), (x, y + 9), (x + 5, y + 9), (x + 5, y))
+        shape.finish()
+    shape.commit()
 
 
 def few_lines(page: pymupdf.Page) -> None:
@@ -95,45 +100,53 @@ def logos(page: pymupdf.Page) -> None:
         page.insert_image(pymupdf.Rect(x, y, x + 20, y + 20), stream=blank(60, 60, 100 + number).png())
 
 
-VERDICTS: dict[str, tuple[bytes, bool]] = {
-    "text": (pdf_with(text=BESIDE), False),
-    "nothing": (document(BESIDE, ""), False),
-    "a scan": (pdf_with(place_picture(picture(LETTER))), True),
-    "a scan with a layer of OCR": (pdf_with(place_picture(picture(LETTER)), invisible), False),
-    "a scan with the stamp of a scanner": (pdf_with(place_picture(picture(LETTER)), text="Page 1 of 2"), True),
+VERDICTS: dict[str, tuple[Callable[[], bytes], bool]] = {
+    "text": (partial(pdf_with, text=BESIDE), False),
+    "nothing": (partial(document, BESIDE, ""), False),
+    "a scan": (partial(pdf_with, place_picture(LETTER_PICTURE)), True),
+    "a scan with a layer of OCR": (partial(pdf_with, place_picture(LETTER_PICTURE), invisible), False),
+    "a scan with the stamp of a scanner": (partial(pdf_with, place_picture(LETTER_PICTURE), text="Page 1 of 2"), True),
     "a scan with the line of a fax machine": (
-        pdf_with(place_picture(picture(LETTER)), lambda page: page.insert_text((4, 5), FAX, fontsize=3)),
+        partial(pdf_with, place_picture(LETTER_PICTURE), lambda page: page.insert_text((4, 5), FAX, fontsize=3)),
         True,
     ),
     "a scan with a stamp on it": (
-        pdf_with(place_picture(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3)),
+        partial(pdf_with, place_picture(LETTER_PICTURE), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3)),
         True,
     ),
     "a scan whose few words an earlier OCR has read": (
-        pdf_with(
-            place_picture(picture(LETTER)), lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3, render_mode=3)
+        partial(
+            pdf_with,
+            place_picture(LETTER_PICTURE),
+            lambda page: page.insert_text((60, 90), FAX[:24], fontsize=3, render_mode=3),
         ),
         False,
     ),
     "nothing but a small picture": (
-        pdf_with(place_picture(picture(LETTER), 20, 100, 20 + PAPER.width / 4, 100 + PAPER.height / 4)),
+        partial(pdf_with, place_picture(LETTER_PICTURE, 20, 100, 20 + PAPER.width / 4, 100 + PAPER.height / 4)),
         True,
     ),
-    "text and a large picture": (pdf_with(place_picture(picture(LETTER), 20, 100, 180, 270), text=BESIDE), True),
-    "text on a background": (pdf_with(place_picture(blank()), text=BESIDE + "\n" + BESIDE), False),
-    "text and a small picture": (pdf_with(place_picture(blank(200, 200), 20, 100, 100, 180), text=BESIDE), False),
-    "text and many logos": (pdf_with(logos, text=BESIDE), False),
-    "a scan in strips": (pdf_with(in_strips), True),
-    "letters drawn as paths": (pdf_with(vector_letters), True),
-    "a few lines": (pdf_with(few_lines, text=BESIDE), False),
-    "text and letters drawn as paths": (pdf_with(vector_letters, text=BESIDE), False),
+    "text and a large picture": (
+        partial(pdf_with, place_picture(LETTER_PICTURE, 20, 100, 180, 270), text=BESIDE),
+        True,
+    ),
+    "text on a background": (partial(pdf_with, place_picture(blank()), text=BESIDE + "\n" + BESIDE), False),
+    "text and a small picture": (
+        partial(pdf_with, place_picture(blank(200, 200), 20, 100, 100, 180), text=BESIDE),
+        False,
+    ),
+    "text and many logos": (partial(pdf_with, logos, text=BESIDE), False),
+    "a scan in strips": (partial(pdf_with, in_strips), True),
+    "letters drawn as paths": (partial(pdf_with, vector_letters), True),
+    "a few lines": (partial(pdf_with, few_lines, text=BESIDE), False),
+    "text and letters drawn as paths": (partial(pdf_with, vector_letters, text=BESIDE), False),
 }
 
 
 @pytest.mark.parametrize("case", VERDICTS.values(), ids=VERDICTS)
-def test_pages_that_are_pictures_are_told_from_others(case: tuple[bytes, bool]) -> None:
-    content, is_scan = case
-    assert scanned_pages(content) == [1] * is_scan
+def test_pages_that_are_pictures_are_told_from_others(case: tuple[Callable[[], bytes], bool]) -> None:
+    make, is_scan = case
+    assert scanned_pages(make()) == [1] * is_scan
 
 
 def test_text_of_unknown_letters_is_read_anew() -> None:
