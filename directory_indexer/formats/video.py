@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zlib
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice, repeat
 from typing import BinaryIO, Final, NamedTuple
 
 from directory_indexer.core.errors import SkipFileError
@@ -43,11 +46,11 @@ def open_mp4(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     size = file.seek(0, io.SEEK_END)
     movie = next((_read(file, box, _MAX_MOVIE) for box in _boxes(file, 0, size) if box.name == b"moov"), b"")
     budget.take(len(movie))
-    inner = io.BytesIO(movie)
+    inner, samples = io.BytesIO(movie), _Samples(file, size, budget)
     tracks = [
         track
         for box in _boxes(inner, 0, len(movie))
-        if box.name == b"trak" and (track := _mp4_track(inner, box, file, budget))
+        if box.name == b"trak" and (track := _mp4_track(inner, box, samples))
     ]
     return _contents(file, kind, list(_mp4_facts(inner, len(movie))), tracks)
 
@@ -251,7 +254,7 @@ def _read(file: BinaryIO, box: _Box | None, max_bytes: int) -> bytes:
     return file.read(box.end - box.start)
 
 
-def _mp4_track(movie: BinaryIO, box: _Box, file: BinaryIO, budget: Budget) -> _Track | None:
+def _mp4_track(movie: BinaryIO, box: _Box, samples: _Samples) -> _Track | None:
     """Return a track of text; None if it has none."""
     media = _find(movie, box, b"mdia")
     table = media and _find(movie, media, b"minf", b"stbl")
@@ -269,20 +272,24 @@ def _mp4_track(movie: BinaryIO, box: _Box, file: BinaryIO, budget: Budget) -> _T
     (packed,) = struct.unpack_from(">H", header, language_at)
     track = _Track(language="".join(chr(0x60 + (packed >> shift & 0x1F)) for shift in (10, 5, 0)))
     tables = {name: _numbers(movie, table, name) for name in (b"stts", b"stsz", b"stsc", b"stco", b"co64")}
-    for time, content in zip(_times(tables[b"stts"]), _samples(file, tables, budget), strict=False):
+    for time, content in zip(_times(tables[b"stts"]), samples.read(tables), strict=False):
         _add_cue(track, time // max(scale, 1), _mp4_text(codec, content))
     return track
 
 
-def _numbers(movie: BinaryIO, table: _Box, name: bytes) -> tuple[int, ...]:
+def _numbers(movie: BinaryIO, table: _Box, name: bytes) -> array[int]:
     """Return the numbers of a table of samples behind its version; of places in 64 bits, the places alone."""
     is_wide = name == b"co64"
+    # A table has millions of numbers at most; as objects they would take ten times the memory.
+    numbers = array("Q" if is_wide else "I")
     content = _read(movie, _find(movie, table, name), _MAX_MOVIE)[8 if is_wide else 4 :]
-    count = len(content) // (8 if is_wide else 4)
-    return struct.unpack_from(f">{count}{'Q' if is_wide else 'I'}", content)
+    numbers.frombytes(content[: len(content) // numbers.itemsize * numbers.itemsize])
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers
 
 
-def _times(durations: tuple[int, ...]) -> Iterator[int]:
+def _times(durations: array[int]) -> Iterator[int]:
     """Yield the times at which samples begin, from counts and durations of runs of samples."""
     time = 0
     for count, duration in zip(durations[1::2], durations[2::2], strict=False):
@@ -291,25 +298,35 @@ def _times(durations: tuple[int, ...]) -> Iterator[int]:
             time += duration
 
 
-def _samples(file: BinaryIO, tables: dict[bytes, tuple[int, ...]], budget: Budget) -> Iterator[bytes]:
-    """Yield the contents of samples, which lie one after the other in chunks; together no more than the file."""
-    chunks, runs = tables[b"co64"] or tables[b"stco"][1:], tables[b"stsc"][1:]
-    fixed_size, n_samples, *sizes = tables[b"stsz"] if len(tables[b"stsz"]) > 1 else (0, 0)
-    n_left = file.seek(0, io.SEEK_END)
-    lengths = iter(sizes) if not fixed_size else (fixed_size for _ in range(min(n_samples, _MAX_SAMPLES)))
-    first_chunks = dict(zip(runs[::3], runs[1::3], strict=False))
-    n_in_chunk = 0
-    for number, start in enumerate(chunks, 1):
-        at = start
-        n_in_chunk = first_chunks.get(number, n_in_chunk)
-        for _ in range(min(n_in_chunk, _MAX_SAMPLES)):
-            length = next(lengths, None)
-            if length is None or (n_left := n_left - length) < 0:
-                return
-            file.seek(at)
-            budget.take(length)
-            yield file.read(min(length, _MAX_TEXT))
-            at += length
+class _Samples:
+    """Reads the samples of all tracks of a file: together no more bytes, and no more samples, than the file has bytes.
+
+    Any number of tracks may name the same samples, and a sample may be empty.
+    """
+
+    def __init__(self, file: BinaryIO, n_bytes: int, budget: Budget) -> None:
+        self._file = file
+        self._n_left = n_bytes
+        self._budget = budget
+
+    def read(self, tables: dict[bytes, array[int]]) -> Iterator[bytes]:
+        """Yield the contents of the samples of a track, which lie one after the other in chunks."""
+        chunks, runs = tables[b"co64"] or tables[b"stco"][1:], tables[b"stsc"][1:]
+        fixed_size, n_samples = tables[b"stsz"][:2] if len(tables[b"stsz"]) > 1 else (0, 0)
+        lengths = repeat(fixed_size, min(n_samples, _MAX_SAMPLES)) if fixed_size else iter(tables[b"stsz"][2:])
+        first_chunks = dict(zip(runs[::3], runs[1::3], strict=False))
+        n_in_chunk = 0
+        for number, start in enumerate(chunks, 1):
+            at = start
+            n_in_chunk = first_chunks.get(number, n_in_chunk)
+            for length in islice(lengths, min(n_in_chunk, _MAX_SAMPLES)):
+                self._n_left -= max(length, 1)
+                if self._n_left < 0:
+                    return
+                self._file.seek(at)
+                self._budget.take(length)
+                yield self._file.read(min(length, _MAX_TEXT))
+                at += length
 
 
 def _mp4_text(codec: bytes, content: bytes) -> str:

@@ -157,6 +157,27 @@ def test_tables_that_declare_the_same_sample_a_billion_times_yield_no_more_than_
     assert open_mp4(io.BytesIO(mp4([cue("x")], tables=chunks)), "mp4", Budget(n_bytes=1_000_000)).document is not None
 
 
+def test_tracks_that_share_samples_yield_together_no_more_than_the_file() -> None:
+    shared = {b"stsc": numbers(1, 1, 1_000_000, 1), b"stsz": numbers(2, 1_000_000)}
+    film = mp4([b"\0\0"] * 1_000, tables=shared)
+    start, end = film.index(b"trak") - 4, film.index(b"udta") - 4
+    film = film[: start - 8] + box(b"moov", film[start:end] * 100)
+    file = Reads(film)
+    with pytest.raises(SkipFileError, match="without subtitles"):
+        open_mp4(file, "mp4", Budget())
+    assert file.n_reads < len(film)
+
+
+class Reads(io.BytesIO):
+    """A file that counts how often it is read."""
+
+    n_reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.n_reads += 1
+        return super().read(size)
+
+
 def test_a_video_without_text_is_said_to_have_none() -> None:
     with pytest.raises(SkipFileError, match="Matroska or WebM video without subtitles"):
         read(matroska(track(1, "V_VP9", kind=1), cluster(1, block(1, 0, b"pixels"))))
