@@ -31,9 +31,10 @@ def open_matroska(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     Raises:
         SkipFileError: it has no text, or more than is read.
     """
-    video = _Matroska(file, budget)
-    for element in _elements(file):
-        video.add(element)
+    video = _Matroska(file)
+    unpacked = (video.add(element) for element in _elements(file))
+    for _ in budget.counted(unpacked, packed_bytes=file.seek(0, io.SEEK_END)):
+        pass
     return _contents(file, kind, video.facts, video.tracks)
 
 
@@ -120,12 +121,11 @@ def _vint(head: bytes, at: int) -> int:
 class _Matroska:
     """Collects the texts of a Matroska file from its elements."""
 
-    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self.facts: list[str] = []
         self._file = file
         self._tracks: list[_Track] = []
         self._subtitles: dict[int, _Track] | None = None
-        self._budget = budget
         self._scale = _MILLISECOND
         self._cluster = 0
         self._tag = ""
@@ -135,11 +135,11 @@ class _Matroska:
         """The tracks of text."""
         return list((self._subtitles or {}).values())
 
-    def add(self, element: _Element) -> None:
-        """Process the next element."""
+    def add(self, element: _Element) -> bytes:
+        """Process the next element, and return what it holds of a track of text."""
         match element.name:
             case 0xA3 | 0xA1:  # a block
-                self._add_block(element)
+                return self._add_block(element)
             case 0x1F43B675:  # a cluster: all tracks are known
                 if self._subtitles is None:
                     self._subtitles = {
@@ -155,6 +155,7 @@ class _Matroska:
                 self._tracks[-1].is_subtitle = False
             case name if name in _VALUES and element.n_bytes <= _MAX_TEXT:
                 self._add_value(name, self._read(element, element.n_bytes))
+        return b""
 
     def _read(self, element: _Element, n_bytes: int) -> bytes:
         self._file.seek(element.start)
@@ -180,21 +181,22 @@ class _Matroska:
             attribute, parse = _TRACK_FIELDS[name]
             setattr(track, attribute, parse(content))
 
-    def _add_block(self, element: _Element) -> None:
+    def _add_block(self, element: _Element) -> bytes:
         if not self._subtitles or not _MIN_BLOCK <= element.n_bytes <= _MAX_TEXT:
-            return
+            return b""
         head = self._read(element, _BLOCK_HEAD)
         n_number = _vint_bytes(head, 0)
         track = self._subtitles.get(_vint(head, 0)) if n_number else None
         if track is None or len(head) < n_number + 3 or head[n_number + 2] & _LACED:
-            return
+            return b""
         (time,) = struct.unpack_from(">h", head, n_number)
         written = self._read(element, element.n_bytes)[n_number + 3 :]
-        text = _decode(_decompress(written) if track.is_compressed else track.stripped_header + written)
-        self._budget.take(len(text))
+        content = _decompress(written) if track.is_compressed else track.stripped_header + written
+        text = _decode(content)
         if "SS" in track.codec:  # SubStation Alpha: the text follows eight other fields
             text = text.split(",", _FIELDS_BEFORE_TEXT)[-1]
         _add_cue(track, max(self._cluster + time, 0) * self._scale // 1_000_000_000, text)
+        return content
 
 
 def _add_cue(track: _Track, seconds: int, text: str) -> None:

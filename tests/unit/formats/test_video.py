@@ -107,6 +107,21 @@ def test_a_block_that_unpacks_to_very_much_is_cut_off() -> None:
     assert len(read(matroska(track(2, "S_TEXT/UTF8", encoding=packed), cluster(1, block(2, 0, bomb)))).text) < 100_000
 
 
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        (element(0x4254, b"\3") + element(0x4255, b"w " * 20_000), b"w"),
+        (element(0x4254, b"\0"), zlib.compress(b"w " * 30_000)),
+    ],
+)
+def test_small_blocks_that_unpack_to_very_much_together_are_not_read(encoding: bytes, content: bytes) -> None:
+    film = matroska(
+        track(2, "S_TEXT/UTF8", encoding=element(0x5034, encoding)), cluster(1, *[block(2, 0, content)] * 999)
+    )
+    with pytest.raises(SkipFileError, match="unpacks to more"):
+        read(film)
+
+
 def box(name: bytes, content: bytes) -> bytes:
     return (len(content) + 8).to_bytes(4, "big") + name + content
 
