@@ -64,9 +64,10 @@ def extract_database(content: bytes, kind: str, budget: Budget) -> Document:  # 
     with open_database(content) as connection:
         connection.text_factory = _decode
         schema = [_SchemaEntry(*row) for row in connection.execute(_SCHEMA)]
-        virtual = tuple(f"{entry.name}_" for entry in schema if entry.is_virtual)
+        virtual = {entry.name for entry in schema if entry.is_virtual}
         for entry in schema:
-            if entry.name.startswith(virtual) and not entry.name.endswith("_content"):
+            owner, _, suffix = entry.name.rpartition("_")
+            if owner in virtual and suffix != "content":
                 continue  # the shadow table of a virtual one, such as an index of words
             draft.heading(1, entry.name)
             draft.paragraph(entry.definition)
@@ -107,8 +108,8 @@ class _Steps:
 
 def _lines(connection: sqlite3.Connection, table: str) -> Iterator[str]:
     """Yield the names of the columns, and the rows that hold text or numbers."""
-    query = "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0"
-    columns = [name for (name,) in connection.execute(query, (table,))]
+    # As a statement: a table of the database may have the name of the table-valued function.
+    columns = [name for _, name, *_, hidden in connection.execute(f"PRAGMA table_xinfo({_quote(table)})") if not hidden]
     if not columns:
         return
     yield row_line(columns)

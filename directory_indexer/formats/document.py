@@ -6,10 +6,15 @@ is embedded in a text (Base64, data URIs) stays too, for without it the lines wo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from directory_indexer.core.files import Scan
+from directory_indexer.core.lazy import lazily
+
+with lazily:
+    import html
 
 
 class Section(NamedTuple):
@@ -114,6 +119,7 @@ class Document(NamedTuple):
         return tuple(starts)
 
 
+_LONG_REFERENCE: Final = r"&#\d{1000,};?"
 _MAX_TITLE_CHARACTERS: Final = 200
 """A heading goes into every chunk below it, so a hostile one must not multiply."""
 
@@ -143,6 +149,12 @@ def sections_of(headings: Iterable[Heading]) -> tuple[Section, ...]:
         else:
             sections.append(section)
     return tuple(sections)
+
+
+def decode_references(text: str) -> str:
+    """Decode the character references and entities of HTML in a text."""
+    # Python refuses to convert so many digits, which stand for no character in any case.
+    return html.unescape(re.sub(_LONG_REFERENCE, "\ufffd", text) if "&#" in text else text)
 
 
 def single_line(title: str) -> str:

@@ -8,14 +8,13 @@ Metadata is in the names of HTML, Dublin Core and Open Graph.
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
-from directory_indexer.formats.document import Document, Heading, Metadata, sections_of, single_line
+from directory_indexer.formats.document import Document, Heading, Metadata, decode_references, sections_of, single_line
 from directory_indexer.formats.draft import LONG_TABLE, column_names
 from directory_indexer.formats.metadata import interpret_fields, primary_language
 
@@ -53,7 +52,7 @@ def n_visible(text: str) -> int:
 def title_of(text: str) -> str:
     """Return the title of a page; "" where it has none."""
     match = _TITLE.search(text[:_HEAD_WITHIN])
-    return single_line(html.unescape(match[1])) if match else ""
+    return single_line(decode_references(match[1])) if match else ""
 
 
 def _notes_of(text: str) -> dict[int, str]:
@@ -350,7 +349,7 @@ def decode_entities(text: str) -> str:
 def attribute(tag: str, name: str) -> str:
     """Return the value of an attribute of a tag; "" where it has none."""
     match = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
-    return " ".join(html.unescape(match[1] or match[2] or match[3] or "").split()) if match else ""
+    return " ".join(decode_references(match[1] or match[2] or match[3] or "").split()) if match else ""
 
 
 def alternative_text(tag: str) -> str:
@@ -380,14 +379,14 @@ def linked_data_texts(script: str) -> Iterator[str]:
         elif isinstance(value, dict):
             pending += reversed([part for part in value.values() if isinstance(part, dict | list)])
             texts = {text: None for name in _DATA_TEXTS if isinstance(text := value.get(name), str)}
-            yield from (html.unescape(text) for text in texts if text not in seen_texts)
+            yield from (decode_references(text) for text in texts if text not in seen_texts)
             seen_texts.update(texts)
 
 
 @lru_cache(maxsize=1024)
 def _character(entity: str) -> str:
     # A line end written as an entity is no line end of the source; soft hyphens would split words.
-    return html.unescape(entity).translate(_NO_LAYOUT)
+    return decode_references(entity).translate(_NO_LAYOUT)
 
 
 _MIN_SHARE_OF_MAIN: Final = 0.2
@@ -473,7 +472,7 @@ def _fields(head: str) -> Iterator[tuple[str, list[str]]]:
             or attributes.get("http-equiv")
             or ""
         )
-        if content := html.unescape(attributes.get("content", "")):
+        if content := decode_references(attributes.get("content", "")):
             yield _NAMES.get(name.lower(), name), [content]
 
 

@@ -8,12 +8,11 @@ the order in which their adornments first appear.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from directory_indexer.formats.document import Document, Heading, Metadata, sections_of, single_line
+from directory_indexer.formats.document import Document, Heading, Metadata, decode_references, sections_of, single_line
 from directory_indexer.formats.metadata import KINDS_WITH_KEYWORDS, FrontMatter, read_front_matter, read_keywords
 from directory_indexer.formats.structured import unescape
 
@@ -100,7 +99,7 @@ def plain_title(source: str) -> str:
         title = unclosed.rstrip()
     for pattern, replacement in _INLINE_MARKUP:
         title = pattern.sub(replacement, title)
-    return html.unescape(title).strip()
+    return decode_references(title).strip()
 
 
 def title_of(headings: tuple[Heading, ...]) -> str:

@@ -97,8 +97,11 @@ def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
     Raises:
         SkipFileError: there is nothing.
     """
-    facts = _PictureFacts()
+    facts, n_left = _PictureFacts(), _MAX_BLOCK + 2 * len(content)
     for block in _BLOCKS[kind](content):
+        n_left -= len(block.content)
+        if n_left < 0:
+            break  # packed texts, which unpack to far more than the picture
         _READERS[block.name](facts, block)
     document = facts.document(kind)
     if budget.reads_pictures:
@@ -383,12 +386,12 @@ def _text(content: bytes) -> str:
 
 
 class _Directories:
-    """The directories of a TIFF file, which may be nested."""
+    """The directories of a TIFF file, which may be nested. Values may overlap, but have no more bytes than the file."""
 
     def __init__(self, content: bytes, order: str) -> None:
         self._content = content
         self._order = order
-        self._n_entries = 0
+        self._n_left = len(content)
 
     def tags(self, start: int) -> Iterator[tuple[str, str]]:
         """Yield the tags of the directory at an offset and of those nested in it."""
@@ -422,7 +425,8 @@ class _Directories:
         size = struct.calcsize(f"{self._order}{form}") * count
         if size > _INLINE_BYTES:
             (at,) = struct.unpack_from(f"{self._order}I", self._content, at)
-        if at + size > len(self._content):
+        self._n_left -= size
+        if at + size > len(self._content) or self._n_left < 0:
             return None
         if form == "s":
             return self._content[at : at + count]

@@ -10,13 +10,12 @@ only at the edge of a word, so that the masking of secrets sees where a value en
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from directory_indexer.formats.document import Document, Heading, Section, sections_of, single_line
+from directory_indexer.formats.document import Document, Heading, Section, decode_references, sections_of, single_line
 
 _WITH_PLAIN_VALUES: Final = frozenset({"yaml", "toml"})
 """Kinds in which a backslash outside of quotes is a plain character."""
@@ -150,7 +149,7 @@ def _decode_numeric(source: str) -> str:
 
 def _decode_entity(entity: re.Match[str]) -> str:
     source = entity[0]
-    text = html.unescape(source)
+    text = decode_references(source)
     if entity["tag"]:
         return text.replace("\n", " ") if "\n" not in source else source
     if text in _MARKS and _is_within_word(entity):

@@ -6,12 +6,11 @@ blanked: they are no words, and would split sentences.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from directory_indexer.formats.document import Document, Section, single_line
+from directory_indexer.formats.document import Document, Section, decode_references, single_line
 
 Cue = tuple[int | None, str]
 """The second at which a line begins, None if it is no beginning, and the words on it."""
@@ -71,7 +70,7 @@ def _stamped_cues(lines: list[str]) -> Iterator[tuple[re.Match[str] | None, str]
 
 def spoken_words(line: str) -> str:
     """Return the words of a line without its markup."""
-    return html.unescape(_MARKUP.sub("", _BREAK.sub(" ", line))).replace("\n", " ").strip()
+    return decode_references(_MARKUP.sub("", _BREAK.sub(" ", line))).replace("\n", " ").strip()
 
 
 _TIMES: Final = re.compile(

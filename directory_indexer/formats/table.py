@@ -340,6 +340,7 @@ FORMATS: Final[dict[str, Format]] = {
         is_isolated=True,
         sniff=is_database,
         header=b"SQLite format 3\0",
+        version=2,
     ),
     "rar": Format("archives", "rar", open=open_with_bsdtar, sniff=is_rar, header=b"Rar!", needs="bsdtar"),
     "cab": Format("archives", "cab", open=open_with_bsdtar, sniff=is_cabinet, header=b"MSCF", needs="bsdtar"),

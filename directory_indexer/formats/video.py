@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import io
 import struct
+import sys
 import zlib
+from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice, repeat
 from typing import BinaryIO, Final, NamedTuple
 
 from directory_indexer.core.errors import SkipFileError
@@ -28,9 +31,10 @@ def open_matroska(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     Raises:
         SkipFileError: it has no text, or more than is read.
     """
-    video = _Matroska(file, budget)
-    for element in _elements(file):
-        video.add(element)
+    video = _Matroska(file)
+    unpacked = (video.add(element) for element in _elements(file))
+    for _ in budget.counted(unpacked, packed_bytes=file.seek(0, io.SEEK_END)):
+        pass
     return _contents(file, kind, video.facts, video.tracks)
 
 
@@ -43,11 +47,11 @@ def open_mp4(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     size = file.seek(0, io.SEEK_END)
     movie = next((_read(file, box, _MAX_MOVIE) for box in _boxes(file, 0, size) if box.name == b"moov"), b"")
     budget.take(len(movie))
-    inner = io.BytesIO(movie)
+    inner, samples = io.BytesIO(movie), _Samples(file, size, budget)
     tracks = [
         track
         for box in _boxes(inner, 0, len(movie))
-        if box.name == b"trak" and (track := _mp4_track(inner, box, file, budget))
+        if box.name == b"trak" and (track := _mp4_track(inner, box, samples))
     ]
     return _contents(file, kind, list(_mp4_facts(inner, len(movie))), tracks)
 
@@ -117,12 +121,11 @@ def _vint(head: bytes, at: int) -> int:
 class _Matroska:
     """Collects the texts of a Matroska file from its elements."""
 
-    def __init__(self, file: BinaryIO, budget: Budget) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self.facts: list[str] = []
         self._file = file
         self._tracks: list[_Track] = []
         self._subtitles: dict[int, _Track] | None = None
-        self._budget = budget
         self._scale = _MILLISECOND
         self._cluster = 0
         self._tag = ""
@@ -132,11 +135,11 @@ class _Matroska:
         """The tracks of text."""
         return list((self._subtitles or {}).values())
 
-    def add(self, element: _Element) -> None:
-        """Process the next element."""
+    def add(self, element: _Element) -> bytes:
+        """Process the next element, and return what it holds of a track of text."""
         match element.name:
             case 0xA3 | 0xA1:  # a block
-                self._add_block(element)
+                return self._add_block(element)
             case 0x1F43B675:  # a cluster: all tracks are known
                 if self._subtitles is None:
                     self._subtitles = {
@@ -152,6 +155,7 @@ class _Matroska:
                 self._tracks[-1].is_subtitle = False
             case name if name in _VALUES and element.n_bytes <= _MAX_TEXT:
                 self._add_value(name, self._read(element, element.n_bytes))
+        return b""
 
     def _read(self, element: _Element, n_bytes: int) -> bytes:
         self._file.seek(element.start)
@@ -177,21 +181,22 @@ class _Matroska:
             attribute, parse = _TRACK_FIELDS[name]
             setattr(track, attribute, parse(content))
 
-    def _add_block(self, element: _Element) -> None:
+    def _add_block(self, element: _Element) -> bytes:
         if not self._subtitles or not _MIN_BLOCK <= element.n_bytes <= _MAX_TEXT:
-            return
+            return b""
         head = self._read(element, _BLOCK_HEAD)
         n_number = _vint_bytes(head, 0)
         track = self._subtitles.get(_vint(head, 0)) if n_number else None
         if track is None or len(head) < n_number + 3 or head[n_number + 2] & _LACED:
-            return
+            return b""
         (time,) = struct.unpack_from(">h", head, n_number)
         written = self._read(element, element.n_bytes)[n_number + 3 :]
-        text = _decode(_decompress(written) if track.is_compressed else track.stripped_header + written)
-        self._budget.take(len(text))
+        content = _decompress(written) if track.is_compressed else track.stripped_header + written
+        text = _decode(content)
         if "SS" in track.codec:  # SubStation Alpha: the text follows eight other fields
             text = text.split(",", _FIELDS_BEFORE_TEXT)[-1]
         _add_cue(track, max(self._cluster + time, 0) * self._scale // 1_000_000_000, text)
+        return content
 
 
 def _add_cue(track: _Track, seconds: int, text: str) -> None:
@@ -251,7 +256,7 @@ def _read(file: BinaryIO, box: _Box | None, max_bytes: int) -> bytes:
     return file.read(box.end - box.start)
 
 
-def _mp4_track(movie: BinaryIO, box: _Box, file: BinaryIO, budget: Budget) -> _Track | None:
+def _mp4_track(movie: BinaryIO, box: _Box, samples: _Samples) -> _Track | None:
     """Return a track of text; None if it has none."""
     media = _find(movie, box, b"mdia")
     table = media and _find(movie, media, b"minf", b"stbl")
@@ -269,20 +274,24 @@ def _mp4_track(movie: BinaryIO, box: _Box, file: BinaryIO, budget: Budget) -> _T
     (packed,) = struct.unpack_from(">H", header, language_at)
     track = _Track(language="".join(chr(0x60 + (packed >> shift & 0x1F)) for shift in (10, 5, 0)))
     tables = {name: _numbers(movie, table, name) for name in (b"stts", b"stsz", b"stsc", b"stco", b"co64")}
-    for time, content in zip(_times(tables[b"stts"]), _samples(file, tables, budget), strict=False):
+    for time, content in zip(_times(tables[b"stts"]), samples.read(tables), strict=False):
         _add_cue(track, time // max(scale, 1), _mp4_text(codec, content))
     return track
 
 
-def _numbers(movie: BinaryIO, table: _Box, name: bytes) -> tuple[int, ...]:
+def _numbers(movie: BinaryIO, table: _Box, name: bytes) -> array[int]:
     """Return the numbers of a table of samples behind its version; of places in 64 bits, the places alone."""
     is_wide = name == b"co64"
+    # A table has millions of numbers at most; as objects they would take ten times the memory.
+    numbers = array("Q" if is_wide else "I")
     content = _read(movie, _find(movie, table, name), _MAX_MOVIE)[8 if is_wide else 4 :]
-    count = len(content) // (8 if is_wide else 4)
-    return struct.unpack_from(f">{count}{'Q' if is_wide else 'I'}", content)
+    numbers.frombytes(content[: len(content) // numbers.itemsize * numbers.itemsize])
+    if sys.byteorder == "little":
+        numbers.byteswap()
+    return numbers
 
 
-def _times(durations: tuple[int, ...]) -> Iterator[int]:
+def _times(durations: array[int]) -> Iterator[int]:
     """Yield the times at which samples begin, from counts and durations of runs of samples."""
     time = 0
     for count, duration in zip(durations[1::2], durations[2::2], strict=False):
@@ -291,25 +300,35 @@ def _times(durations: tuple[int, ...]) -> Iterator[int]:
             time += duration
 
 
-def _samples(file: BinaryIO, tables: dict[bytes, tuple[int, ...]], budget: Budget) -> Iterator[bytes]:
-    """Yield the contents of samples, which lie one after the other in chunks; together no more than the file."""
-    chunks, runs = tables[b"co64"] or tables[b"stco"][1:], tables[b"stsc"][1:]
-    fixed_size, n_samples, *sizes = tables[b"stsz"] if len(tables[b"stsz"]) > 1 else (0, 0)
-    n_left = file.seek(0, io.SEEK_END)
-    lengths = iter(sizes) if not fixed_size else (fixed_size for _ in range(min(n_samples, _MAX_SAMPLES)))
-    first_chunks = dict(zip(runs[::3], runs[1::3], strict=False))
-    n_in_chunk = 0
-    for number, start in enumerate(chunks, 1):
-        at = start
-        n_in_chunk = first_chunks.get(number, n_in_chunk)
-        for _ in range(min(n_in_chunk, _MAX_SAMPLES)):
-            length = next(lengths, None)
-            if length is None or (n_left := n_left - length) < 0:
-                return
-            file.seek(at)
-            budget.take(length)
-            yield file.read(min(length, _MAX_TEXT))
-            at += length
+class _Samples:
+    """Reads the samples of all tracks of a file: together no more bytes, and no more samples, than the file has bytes.
+
+    Any number of tracks may name the same samples, and a sample may be empty.
+    """
+
+    def __init__(self, file: BinaryIO, n_bytes: int, budget: Budget) -> None:
+        self._file = file
+        self._n_left = n_bytes
+        self._budget = budget
+
+    def read(self, tables: dict[bytes, array[int]]) -> Iterator[bytes]:
+        """Yield the contents of the samples of a track, which lie one after the other in chunks."""
+        chunks, runs = tables[b"co64"] or tables[b"stco"][1:], tables[b"stsc"][1:]
+        fixed_size, n_samples = tables[b"stsz"][:2] if len(tables[b"stsz"]) > 1 else (0, 0)
+        lengths = repeat(fixed_size, min(n_samples, _MAX_SAMPLES)) if fixed_size else iter(tables[b"stsz"][2:])
+        first_chunks = dict(zip(runs[::3], runs[1::3], strict=False))
+        n_in_chunk = 0
+        for number, start in enumerate(chunks, 1):
+            at = start
+            n_in_chunk = first_chunks.get(number, n_in_chunk)
+            for length in islice(lengths, min(n_in_chunk, _MAX_SAMPLES)):
+                self._n_left -= max(length, 1)
+                if self._n_left < 0:
+                    return
+                self._file.seek(at)
+                self._budget.take(length)
+                yield self._file.read(min(length, _MAX_TEXT))
+                at += length
 
 
 def _mp4_text(codec: bytes, content: bytes) -> str:

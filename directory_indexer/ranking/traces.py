@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 
@@ -96,12 +97,8 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
     text = "\n".join(lines)
     if re.search(_LAST_IS_DEEPEST, text) and not re.search(_FIRST_IS_DEEPEST, text):
         return [frame for _, frame in reversed(frames)]
-    causes = [0, *(at for at, line in enumerate(lines) if line.lstrip().startswith(_CAUSE))]
-    blocks = [
-        [frame for at, frame in frames if first <= at < end]
-        for first, end in zip(causes, [*causes[1:], len(lines)], strict=True)
-    ]
-    return [frame for block in reversed(blocks) for frame in block]
+    n_causes = list(accumulate(line.lstrip().startswith(_CAUSE) for line in lines))
+    return [frame for _, frame in sorted(frames, key=lambda numbered: -n_causes[numbered[0]])]
 
 
 def _message_lines(lines: Sequence[str], with_frames: set[int]) -> Iterator[str]:

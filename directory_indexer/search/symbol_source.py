@@ -126,7 +126,7 @@ class SourceText:
             start = self.line_at(match.start(name))
             while stack and stack[-1].end_line < start:
                 stack.pop()
-            if len(stack) > _MOST_DEPTH:
+            if len(stack) > _MOST_DEPTH or len(match[name]) > _LONGEST_NAME:
                 continue
             keyword = (match["keyword"] if has_keyword else "") or "function"
             owner = "" if stack else next((match[group] for group in owners if match[group]), "")
@@ -302,5 +302,6 @@ _MODULE_ITSELF: Final = frozenset({"exports", "module"})
 _FUNCTIONS: Final = frozenset((*_FUNCTION_WORDS.split("|"), "defp", "defmacro", "defmacrop", "defguard", "defguardp"))
 _KINDS: Final = {"mod": "module", "defmodule": "module", "defprotocol": "protocol", "macro_rules!": "macro"}
 _MOST_DEPTH: Final = 12
+_LONGEST_NAME: Final = 256
 _LONGEST_SIGNATURE: Final = 240
 _MOST_SIGNATURE_LINES: Final = 12

@@ -163,8 +163,8 @@ COMMAND_RULES: Final[tuple[Detector, ...]] = (
         rf"|wpa_passphrase[ ]{_WORD}|mysqladmin(?:[ ]\S{{1,60}}+){{0,8}}?[ ]password|net[ ]user[ ]{_WORD}"
         rf"|-setairportnetwork[ ]\w{{2,8}}[ ]{_WORD}|wifi[ ]connect[ ]{_WORD}[ ]password"
         rf"|rclone[ ]obscure|reset-admin-password"
-        r")[ ]{1,4}[\"']?([^\s\"'|;&<>$-][^\s\"'|;&<>]{3,128}+)",
-        is_argument,
+        r")[ ]{1,4}[\"']?([^\s\"'|;&<>$-][^\s\"'|;&<>]{1,128}+)",
+        is_chosen,
     ),
     Rule(
         (" /pass", " /rp ", " /pwd"),

@@ -185,7 +185,7 @@ def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind
         return False
     if match["blank"] is not None:
         return kind == "sql" and is_quoted
-    if kind in FREE_KINDS:
+    if kind in FREE_KINDS and not (kind == "notebook" and is_quoted):
         return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
     if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
         return is_quoted and _is_setting_in_code(text, name_start, match, between)

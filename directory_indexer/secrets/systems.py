@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import naming_of
+from directory_indexer.secrets.names import is_unmistakable, naming_of, repeats_name
 from directory_indexer.secrets.patterns import (
     NON_CODE_KINDS,
     PASSWORD,
@@ -20,7 +20,7 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import is_argument, is_literal, is_placeholder, is_strong
+from directory_indexer.secrets.strength import is_argument, is_chosen, is_literal, is_placeholder, is_strong
 
 
 def _insert_spans(text: str) -> Iterator[SecretSpan]:
@@ -35,7 +35,8 @@ def _insert_spans(text: str) -> Iterator[SecretSpan]:
         end = insert.end() if any(columns) else len(text)
         while row := _ROW.match(text, end):
             for field, naming in zip(_FIELD.finditer(text, *row.span(1)), columns, strict=False):
-                if naming and is_argument(field[1] or ""):
+                is_secret = is_chosen if naming == Naming.PASSWORD else is_argument
+                if naming and is_secret(field[1] or ""):
                     yield SecretSpan(*field.span(1), naming.value)
             end = row.end()
 
@@ -86,6 +87,18 @@ def _device_spans(text: str) -> Iterator[SecretSpan]:
                 yield SecretSpan(*user.span(phrase), PASSWORD)
 
 
+def _directive_spans(text: str) -> Iterator[SecretSpan]:
+    """Yield the values of settings without a sign between name and value: `bindpw …`, `auth_pass …`."""
+    for match in _DIRECTIVE.finditer(text):
+        if (
+            not _WORD_OF_PROSE.fullmatch(match[1])
+            and is_unmistakable(match[1])
+            and is_chosen(match[2])
+            and not repeats_name(match[2], match[1])
+        ):
+            yield SecretSpan(*match.span(2), PASSWORD)
+
+
 def _namings(columns: Iterable[str]) -> list[Naming | None]:
     """Return the kind of secret in each column; a hash column is one of passwords if another column holds a secret."""
     names = [column.strip(" \t\r\n\"'`[]") for column in columns]
@@ -105,6 +118,11 @@ def _bare(table: str) -> str:
 _INSERT: Final = LazyPattern(
     r"(?i)insert\s{1,8}(?:ignore\s{1,8})?(?:into\s{1,8})?([\w.\"`\[\]]{1,128}+)\s{0,8}(?:\(([^()]{1,4000}+)\)\s{0,8})?values\s{0,8}"
 )
+_DIRECTIVE: Final = LazyPattern(
+    r"(?m)^[ \t]{0,40}([A-Za-z][\w.-]{1,60})[ \t]{1,20}[\"']?([^\s\"'#;=]{2,200}+)[\"']?[ \t]{0,20}$"
+)
+_WORD_OF_PROSE: Final = LazyPattern(r"(?i)pass(?:word|phrase|code)?|secret")
+"""A line of two words that begins with one of these may be a sentence or a rule: `pass quick`, `password required`."""
 _HASH: Final = LazyPattern(r"(?i)(?:pw|user|login)?_?(?:hash|digest|verifier)")
 _CREATE_TABLE: Final = LazyPattern(
     r"(?i)create\s{1,8}(?:temporary\s{1,8})?table\s{1,8}(?:if\s{1,8}not\s{1,8}exists\s{1,8})?([\w.\"`\[\]]{1,128}+)\s{0,8}"
@@ -178,6 +196,7 @@ _SECTION_KEY: Final = Rule(  # a key that is identified by its section, not its 
 _INSTALLER_MARKS: Final = ("chpasswd", "d-i ", "<keymaterial>")
 SYSTEM_RULES: Final[tuple[Detector, ...]] = (
     Procedure(("insert",), _insert_spans, _SQL),
+    Procedure(("pass", "pw", "secret", "authtok"), _directive_spans, frozenset(("ini",))),
     Procedure(('";s:',), _serialized_spans, _SQL),
     Procedure((" from stdin",), _copy_spans, _SQL),
     Procedure(('"value"',), _value_first_spans, SETTINGS_KINDS),

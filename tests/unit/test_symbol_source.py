@@ -39,6 +39,14 @@ def test_interpolated_code_is_code() -> None:
     assert "name" not in SourceText('"{name}"\n', "python").code
 
 
+def test_containers_with_endless_names_are_read_in_linear_time() -> None:
+    def read(length: int) -> object:
+        head = f"class {'A' * (length // 4)}:\n  class {'B' * (length // 4)}:\n"
+        return SourceText(head + "    def c(): 1\n" * (length // 32), "python").definitions
+
+    require_linear(read, 200_000)
+
+
 SOURCES = {
     "go": ("type Pool struct {\n\tn int\n}\n\nfunc (p *Pool) Get(n int) error {\n\treturn nil\n}\n", "Pool Pool.Get"),
     "rust": ("impl Read for Pool {\n    pub fn get<T>(&self) -> T {\n        x\n    }\n}\n", "Pool Pool.get"),

@@ -72,6 +72,19 @@ def test_the_words_of_a_full_text_table_are_read_once() -> None:
     assert "notes_data" not in read(content).text
 
 
+def test_a_table_whose_name_begins_like_a_full_text_table_is_read() -> None:
+    database_ = database(
+        "CREATE VIRTUAL TABLE notes USING fts5(body)", "CREATE TABLE notes_of_birds (name)",
+        "INSERT INTO notes_of_birds VALUES ('wren')",
+    )  # fmt: skip
+    assert "wren" in read(database_).text
+
+
+def test_a_table_may_have_the_name_of_a_function_of_the_engine() -> None:
+    statements = [f"CREATE TABLE {name} (name, hidden)" for name in ("pragma_table_xinfo", "table_xinfo", "json_each")]
+    assert "wren" in read(database(*statements, "INSERT INTO table_xinfo VALUES ('wren', 1)")).text
+
+
 def test_text_that_is_not_utf_8_is_replaced_not_refused() -> None:
     content = database("CREATE TABLE t (a)", "INSERT INTO t VALUES (CAST(x'c3' AS TEXT) || 'plover')")
     assert "plover" in read(content).text

@@ -15,6 +15,20 @@ from directory_indexer.formats.extraction import extract
 N = 1_000_000
 BLANKS = " " * N
 
+NUMBER = f"a &#{'1' * 5_000}; b"
+REFERENCES = {
+    "a.html": f"<!doctype html><title>{NUMBER}</title><p>{NUMBER} <img alt='{NUMBER}'> <a href='{NUMBER}'>c</a>",
+    "description.html": f"<!doctype html><meta name=description content='{NUMBER}'><p>text",
+    "data.html": f'<!doctype html><p>text<script type="application/ld+json">{{"description": "{NUMBER}"}}</script>',
+    "a.md": f"# {NUMBER}\n\n{NUMBER}\n",
+    "a.rst": f"{NUMBER}\n{'=' * 6_000}\n\n{NUMBER}\n",
+    "a.xml": f"<a>{NUMBER}</a>",
+    "a.svg": f'<svg xmlns="http://www.w3.org/2000/svg"><text>{NUMBER}</text></svg>',
+    "a.srt": f"1\n00:00:00,000 --> 00:00:01,000\n{NUMBER}\n",
+    "a.vtt": f"WEBVTT\n\n00:00.000 --> 00:01.000\n{NUMBER}\n",
+}
+"""Python refuses to convert more than 4,300 digits."""
+
 TEXTS = {
     "rst role with blanks": ("a.rst", f":a:`{BLANKS}b\n====\n"),
     "rst roles": ("a.rst", ":a:`" * (N // 4) + "\n====\n"),
@@ -36,6 +50,7 @@ TEXTS = {
     "markdown fences": ("a.md", "```\n" + "   ```x\n" * (N // 8)),
     "markdown list marks": ("a.md", "- " * (N // 2)),
     "terminal escapes": ("a.txt", "\x1b[" + "0;" * (N // 2)),
+    **{f"reference of many digits in {name}": (name, text) for name, text in REFERENCES.items()},
     "editor modes": ("a.unknown", "-*-mode: " * (N // 9)),
 }
 

@@ -183,6 +183,23 @@ def test_values_that_claim_to_be_huge_are_left_out() -> None:
     assert read_exif(struct.pack("<2sHIHHHII", b"II", 42, 8, 1, 0x010E, 2, 60_000, 0xFFFFFFF0)) == {}
 
 
+def test_texts_that_unpack_to_far_more_than_the_picture_are_left_out() -> None:
+    packed = zlib.compress(b"otter " * 60_000)
+    document = read(png(*((b"zTXt", f"Key{n}\0\0".encode() + packed) for n in range(9))))
+    assert "Key1: otter" in document.text
+    assert "Key2" not in document.text
+
+
+def test_values_that_overlap_are_read_until_they_have_the_bytes_of_the_file() -> None:
+    value, count = b"otter " * 1_000, 100
+    at = 8 + 2 + 12 * count
+    tags = [0x8298] * (count - 1) + [0x013B]
+    entries = b"".join(struct.pack("<HHII", tag, 2, len(value), at) for tag in tags)
+    facts = read_exif(b"II*\0" + struct.pack("<IH", 8, count) + entries + value)
+    assert "otter" in facts["copyright"]
+    assert "artist" not in facts
+
+
 def test_times_that_are_none_are_left_out() -> None:
     assert parse_exif_time("0000:00:00 00:00:00") == ""
     assert parse_exif_time("2020:13:41 10:00:00") == ""

@@ -107,6 +107,21 @@ def test_a_block_that_unpacks_to_very_much_is_cut_off() -> None:
     assert len(read(matroska(track(2, "S_TEXT/UTF8", encoding=packed), cluster(1, block(2, 0, bomb)))).text) < 100_000
 
 
+@pytest.mark.parametrize(
+    ("encoding", "content"),
+    [
+        (element(0x4254, b"\3") + element(0x4255, b"w " * 20_000), b"w"),
+        (element(0x4254, b"\0"), zlib.compress(b"w " * 30_000)),
+    ],
+)
+def test_small_blocks_that_unpack_to_very_much_together_are_not_read(encoding: bytes, content: bytes) -> None:
+    film = matroska(
+        track(2, "S_TEXT/UTF8", encoding=element(0x5034, encoding)), cluster(1, *[block(2, 0, content)] * 999)
+    )
+    with pytest.raises(SkipFileError, match="unpacks to more"):
+        read(film)
+
+
 def box(name: bytes, content: bytes) -> bytes:
     return (len(content) + 8).to_bytes(4, "big") + name + content
 
@@ -155,6 +170,27 @@ def test_tables_that_declare_the_same_sample_a_billion_times_yield_no_more_than_
     assert len(read(content, "film.mp4").text) < 2 * len(content)
     chunks = {b"stco": numbers(50_000, *[40] * 50_000), b"stsz": numbers(18, 50_000)}
     assert open_mp4(io.BytesIO(mp4([cue("x")], tables=chunks)), "mp4", Budget(n_bytes=1_000_000)).document is not None
+
+
+def test_tracks_that_share_samples_yield_together_no_more_than_the_file() -> None:
+    shared = {b"stsc": numbers(1, 1, 1_000_000, 1), b"stsz": numbers(2, 1_000_000)}
+    film = mp4([b"\0\0"] * 1_000, tables=shared)
+    start, end = film.index(b"trak") - 4, film.index(b"udta") - 4
+    film = film[: start - 8] + box(b"moov", film[start:end] * 100)
+    file = Reads(film)
+    with pytest.raises(SkipFileError, match="without subtitles"):
+        open_mp4(file, "mp4", Budget())
+    assert file.n_reads < len(film)
+
+
+class Reads(io.BytesIO):
+    """A file that counts how often it is read."""
+
+    n_reads = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self.n_reads += 1
+        return super().read(size)
 
 
 def test_a_video_without_text_is_said_to_have_none() -> None:
