@@ -113,6 +113,8 @@ class IndexMoment(NamedTuple):
     state: Annotated[str, "Name of what answers are drawn from: another one once an answer may be another."]
     directories: Annotated[int, "Tracked directories."]
     files: Files
+    skipped: Skipped
+    failed: Failed
     chunks: Chunks
     embedded: Embedded
     run: Annotated[Run | None, "The index run that goes on; null while none does."]
@@ -190,7 +192,7 @@ def directory_of(directory: DirectoryStatus) -> Directory:
         bytes=directory.n_bytes,
         chunks=directory.n_chunks,
         embedded=directory.n_embedded,
-        skipped=sum(n for _, n in directory.skipped),
+        skipped=directory.n_skipped,
         failed=directory.n_failed,
         masked=directory.n_masked,
         skip_reasons=dict(directory.skipped),

@@ -22,11 +22,12 @@ with lazily:
 
     import typer
 
+    from directory_indexer.cli.signals import without_echo
     from directory_indexer.storage.documents.runs import RunProgress
     from directory_indexer.text.formatting import Line, PathStyle, Span, Style, line, plain, printable
     from directory_indexer.text.json_pages import error_json
     from directory_indexer.text.progress import IndexSteps, ProgressLines
-    from directory_indexer.text.terminal import live_progress, styled
+    from directory_indexer.text.terminal import LiveProgress, styled
 
 
 Color: TypeAlias = Literal["auto", "always", "never"]
@@ -128,7 +129,9 @@ class Output:
             return False
 
     @contextlib.contextmanager
-    def progress(self, *, in_steps: bool = False) -> Iterator[Callable[[RunProgress], None]]:
+    def progress(
+        self, *, in_steps: bool = False, must_stop: Callable[[], bool] = lambda: False
+    ) -> Iterator[Callable[[RunProgress], None]]:
         """Show the progress of a run on standard error: live on a terminal, as steps with `in_steps`.
 
         Elsewhere as an occasional line.
@@ -137,8 +140,9 @@ class Output:
             yield lambda _: None
         elif _is_terminal(sys.stderr):
             steps = IndexSteps() if in_steps else None
-            with live_progress(sys.stderr, clock=time.monotonic, steps=steps) as listener:
-                yield listener
+            display = LiveProgress(sys.stderr, clock=time.monotonic, steps=steps, must_stop=must_stop)
+            with without_echo(sys.stderr.fileno(), show=display.show, hide=display.hide):
+                yield display
         else:
             yield ProgressLines(lambda text: self.notes([text]), clock=time.monotonic)
 

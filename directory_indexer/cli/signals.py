@@ -1,17 +1,26 @@
-"""Stop requests of a run: by a signal, or when its time is up."""
+"""Signals during a run: requests to stop it, and a terminal that is restored before this process ends or stops."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import signal
+import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
+from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.documents.runs import Outcome
 
-_STDERR = 2
+with lazily:
+    import termios
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ENDING_OR_STOPPING = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP")
+_LOCAL_MODES = 3
 
 
 class StopSwitch:
@@ -31,11 +40,70 @@ class StopSwitch:
             return Outcome.OUT_OF_TIME
         return None
 
+    def must_stop(self) -> bool:
+        """Whether the run should stop now."""
+        return self.reason() is not None
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         if self._was_interrupted:
             raise KeyboardInterrupt
         self._was_interrupted = True
-        with contextlib.suppress(OSError, ValueError):
-            if os.isatty(_STDERR):
-                os.write(_STDERR, b"\rstopping after the current batch; nothing that was read is lost\n")
+
+
+@contextlib.contextmanager
+def without_echo(terminal: int, *, show: Callable[[], None], hide: Callable[[], None]) -> Iterator[None]:
+    """Show a display on a terminal that does not echo typed keys meanwhile, which would break the display.
+
+    What is typed stays there for the next program. However this process ends or is stopped, the display is hidden and
+    the terminal restored before; only SIGKILL leaves that to the shell.
+    """
+    display = _Display(terminal, show, hide)
+    display.enter()
+    try:
+        yield
+    finally:
+        display.leave()
+
+
+class _Display:
+    def __init__(self, terminal: int, show: Callable[[], None], hide: Callable[[], None]) -> None:
+        self._terminal = terminal
+        self._show, self._hide = show, hide
+        self._settings: list[Any] | None = None
+        self._numbers: list[signal.Signals] = []
+
+    def enter(self) -> None:
+        if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
+            with contextlib.suppress(OSError, termios.error):  # the terminal has gone
+                self._stop_echo()
+            numbers = [signal.Signals[name] for name in _ENDING_OR_STOPPING]
+            self._numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+            for number in self._numbers:
+                signal.signal(number, self._pass_on)
+        self._show()
+
+    def leave(self) -> None:
+        self._hide()
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_DFL)
+        if self._settings is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self._terminal, termios.TCSANOW, self._settings)
+            self._settings = None
+
+    def _stop_echo(self) -> None:
+        if os.tcgetpgrp(self._terminal) != os.getpgrp():
+            return  # the system stops a background process that changes a terminal
+        settings = termios.tcgetattr(self._terminal)
+        silent = [*settings]
+        silent[_LOCAL_MODES] &= ~termios.ECHO
+        termios.tcsetattr(self._terminal, termios.TCSANOW, silent)
+        self._settings = settings
+
+    def _pass_on(self, number: int, frame: FrameType | None) -> None:
+        """End or stop this process as the signal does by default; go on once it is continued."""
+        del frame
+        self.leave()
+        os.kill(os.getpid(), number)
+        self.enter()

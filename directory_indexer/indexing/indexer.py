@@ -131,7 +131,10 @@ class Indexer:
                 outcome = run.outcome
             if lock.is_held:
                 self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
-            return updater.state.report._replace(outcome=outcome, seconds=time.monotonic() - started)
+            with self._docstore.snapshot() as snapshot:
+                files, reasons = snapshot.overview.file_counts(run.scope), snapshot.overview.skip_reasons(run.scope)
+            seconds = time.monotonic() - started
+            return updater.state.report._replace(outcome=outcome, seconds=seconds, files=files, skip_reasons=reasons)
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Return the tracked directories at `paths`; without any, all of them."""

@@ -9,6 +9,7 @@ from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.files import FileFailure, SkipReason
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.statistics import FileCounts
 
 
 class EmbeddingEstimate(NamedTuple):
@@ -31,6 +32,9 @@ class EmbeddingEstimate(NamedTuple):
 class IndexReport(NamedTuple):
     """The results of an index run so far. Files seen = added + changed + moved + unchanged + skipped + failed.
 
+    `files` and `skip_reasons` count all known files of the directories that the run covers, with the members of
+    containers that did not change, which a run does not see.
+
     `n_masked` counts the secrets masked in the texts of files that were read.
 
     `n_pages` are pages recognised in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
@@ -43,6 +47,8 @@ class IndexReport(NamedTuple):
 
     outcome: Outcome = Outcome.COMPLETED
     seconds: float = 0.0
+    files: FileCounts = FileCounts()
+    skip_reasons: tuple[tuple[SkipReason, int], ...] = ()
     n_added: int = 0
     n_changed: int = 0
     n_moved: int = 0

@@ -16,7 +16,7 @@ from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.embedding.models import advice, embedded_model
 from directory_indexer.storage.documents.pauses import PausedRun
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
-from directory_indexer.storage.documents.runs import RunRecord
+from directory_indexer.storage.documents.runs import Outcome, RunRecord
 from directory_indexer.storage.documents.scans import ScanCounts
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -118,7 +118,7 @@ class Status:
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
                 running=self._running_run(runs),
-                last_run=runs[0] if runs else None,
+                last_run=runs[0] if runs and _is_worth_naming(runs[0], directories) else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
                 watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
@@ -179,6 +179,12 @@ class Status:
         """Return the run that writes: of those that have not ended, the one with the newest heartbeat."""
         unended = [run for run in runs if run.outcome is None]
         return max(unended, key=lambda run: run.heartbeat_at) if unended and is_locked(self._lock_path) else None
+
+
+def _is_worth_naming(run: RunRecord, directories: Sequence[DirectoryStatus]) -> bool:
+    """Whether a run tells something about what is tracked now: forgetting a directory clears those of all runs."""
+    has_work_left = any(each.completed_at is None or each.n_embedded < each.n_chunks for each in directories)
+    return has_work_left or bool(run.directories) or run.outcome is Outcome.COMPLETED
 
 
 def _directories(snapshot: Snapshot, within: FilePath | None) -> tuple[DirectoryStatus, ...]:

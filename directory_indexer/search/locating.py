@@ -1,7 +1,8 @@
 """The places to read for a report: an issue, a stack trace, the output of a failing test, a diff.
 
 Each piece of evidence for a file has a weight and a reason: a line that the report names, a definition of a name in it,
-its words and meaning, a commit like it. Files are ranked by the sum, and fill the token budget in that order.
+its words and meaning, a commit like it. Files are ranked by the sum, and fill the token budget in that order. Where the
+report names lines, files with much weaker evidence than the best are left out.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class LocateRequest(NamedTuple):
     mode: SearchMode = SearchMode.HYBRID
     max_tokens: int = 8000
     embedding_seconds: float = 0.0
+    with_weaker: bool = False
 
 
 class Spot(NamedTuple):
@@ -52,13 +54,17 @@ class Spot(NamedTuple):
 
 
 class Located(NamedTuple):
-    """Places to read in code, tests and documents, each the most relevant first; `n_left_out` files did not fit."""
+    """Places to read in code, tests and documents, each the most relevant first.
+
+    `n_left_out` files did not fit, and the evidence for `n_weaker` further ones is much weaker.
+    """
 
     code: tuple[Spot, ...]
     tests: tuple[Spot, ...]
     documents: tuple[Spot, ...]
     notes: tuple[str, ...] = ()
     n_left_out: int = 0
+    n_weaker: int = 0
 
     @property
     def is_any(self) -> bool:
@@ -80,10 +86,22 @@ class Evidence(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Files with the evidence for them, the likeliest first."""
+    """Files with the evidence for them, the likeliest first; that of the first `n_strong` does not fall off."""
 
     files: tuple[tuple[FilePath, tuple[Evidence, ...]], ...]
+    n_strong: int
     notes: tuple[str, ...] = ()
+
+    def strong(self) -> Candidates:
+        """Return those with strong evidence, with the best tests and documents beside them."""
+        weaker = self.files[self.n_strong :]
+        beside = [
+            candidate
+            for part in _SHARES
+            if part != "code"
+            for candidate in [file for file in weaker if _part_of(file[0]) == part][:_MAX_BESIDE]
+        ]
+        return self._replace(files=(*self.files[: self.n_strong], *beside))
 
 
 def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Located:
@@ -93,7 +111,10 @@ def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Lo
         NotIndexedError: nothing is indexed, or nothing where the request looks.
         UsageError: the report is empty.
     """
-    return select_within(gather_candidates(docstore, searcher, request), request.max_tokens)
+    candidates = gather_candidates(docstore, searcher, request)
+    likely = candidates if request.with_weaker else candidates.strong()
+    located = select_within(likely, request.max_tokens)
+    return located._replace(n_weaker=len(candidates.files) - len(likely.files))
 
 
 def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Candidates:
@@ -114,14 +135,18 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
         embedding_seconds=request.embedding_seconds,
     )
     answers = [(searcher.search(search._replace(query=query)), weight) for query, weight in _queries(text)]
-    notes = dict.fromkeys(note for answer, _ in answers for note in answer.degraded)
+    notes = answers[-1][0].degraded if answers else ()  # each answer is about the same index
     with docstore.snapshot() as snapshot:
         reader = _Report(snapshot, text, resolve_scope(snapshot, search, Query("", "")))
         evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
-        evidence += (*reader.of_frames(), *reader.of_names(), *reader.of_paths())
-        likeliest = [path for path, _ in _ranked(evidence) if _part_of(path) == "code"][:_N_LIKELIEST]
+        frames = list(reader.of_frames())
+        evidence += (*frames, *reader.of_names(), *reader.of_paths())
+        likeliest = [path for path, _, _ in _ranked(evidence) if _part_of(path) == "code"][:_N_LIKELIEST]
         evidence += (*reader.beside(likeliest), *reader.changed_together(likeliest))
-    return Candidates(tuple(_ranked(evidence)), tuple(notes))
+    ranked = list(_ranked(evidence))
+    least = _STRONG_SHARE * ranked[0][2] if frames else 0.0
+    n_strong = sum(score >= least for _, _, score in ranked)
+    return Candidates(tuple((path, own) for path, own, _ in ranked), n_strong, notes)
 
 
 def select_within(candidates: Candidates, max_tokens: int) -> Located:
@@ -365,8 +390,8 @@ def _without_file(match: re.Match[str]) -> str:
     return " " if "/" in match[0] or kind_for_alias(match[0].rpartition(".")[2]) else match[0]
 
 
-def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...]]]:
-    """Yield files ranked by the sum of their evidence; each reason of a kind counts half of the previous."""
+def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...], float]]:
+    """Yield files with their evidence and its sum, the largest first; each reason of a kind counts half of the last."""
     files: defaultdict[FilePath, list[Evidence]] = defaultdict(list)
     for item in evidence:
         if not _has_long_lines(item.text):
@@ -380,7 +405,7 @@ def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evid
             scores[path] = scores.get(path, 0.0) + item.weight * _REPEAT_FACTOR ** n_times[kind]
             n_times[kind] += 1
     for path in sorted(files, key=lambda path: (-scores[path], path)):
-        yield path, tuple(files[path])
+        yield path, tuple(files[path]), scores[path]
 
 
 def _has_long_lines(text: str) -> bool:
@@ -436,6 +461,10 @@ _HUNK_CONTEXT: Final = 3
 _USE_WEIGHT, _IMPORTER_WEIGHT, _NEIGHBOUR_WEIGHT, _CO_CHANGE_WEIGHT = 0.3, 0.15, 0.03, 0.2
 _IMPORTS: Final = ("from {}", "import {}", "{} import", "include {}", "use {}", "crate {}", "super {}", "require {}")
 _N_LIKELIEST: Final = 5
+_STRONG_SHARE: Final = 0.15
+"""Share of the best evidence; below it, files of a stack trace only have words of its message in common."""
+
+_MAX_BESIDE: Final = 2
 _MAX_NEIGHBOUR_FILES: Final = 3
 _FULL_DIRECTORY: Final = 60
 _MAX_USES: Final = 40

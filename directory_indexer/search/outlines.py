@@ -170,12 +170,14 @@ def _part_ends(starts: Sequence[_EntryStart], end_of_text: _EntryStart) -> list[
 def _section_entries(chunks: Iterable[Chunk]) -> Iterator[_EntryStart]:
     """Yield the start of every section; a chunk that continues one names it again."""
     above: tuple[str, ...] = ()
+    preceding = ""
     for chunk in chunks:
-        for start in find_section_starts(chunk, open_name=above[-1] if above else ""):
+        for start in find_section_starts(chunk, open_name=above[-1] if above else "", preceding=preceding):
             if start.path == above[: len(start.path)]:
                 continue
             above = start.path
             yield _section_entry_start(start)
+        preceding = chunk.text
 
 
 def _section_entry_start(start: SectionStart) -> _EntryStart:

@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.formats.draft import column_names
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.texts import join_chunks
 from directory_indexer.storage.documents.store import Snapshot
@@ -22,6 +23,8 @@ _USES = frozenset({"return", "import", "from", "await", "yield", "raise", "new",
 
 _NO_DEFINITION = re.compile(r"[=(.\"'`]")
 _WORD = re.compile(r"\w+")
+_CELL_END = re.compile(r"[,;\t](?! )")
+"""In comma-separated values; a list in prose or code has a blank behind its commas."""
 
 
 class SectionStart(NamedTuple):
@@ -32,10 +35,11 @@ class SectionStart(NamedTuple):
     line: int
 
 
-def find_section_starts(chunk: Chunk, *, open_name: str = "") -> Iterator[SectionStart]:
+def find_section_starts(chunk: Chunk, *, open_name: str = "", preceding: str = "") -> Iterator[SectionStart]:
     """Yield the sections that a chunk names, in order; one that it only continues comes first.
 
-    `open_name` is the name of the continued section, which need not occur in the chunk again.
+    `open_name` is the name of the continued section, which need not occur in the chunk again; `preceding` is the text
+    before the chunk, which may end with the names of its columns.
     """
     if not chunk.heading:
         return
@@ -45,11 +49,23 @@ def find_section_starts(chunk: Chunk, *, open_name: str = "") -> Iterator[Sectio
         offset = _find_name(name, chunk.text, position)
         position = position if offset is None else offset
         yield _start(chunk, tuple(outer[:depth]), position)
-    names = [last] if last == open_name else _names(last, chunk.text, position)
+    is_one = last == open_name or _names_columns(last, f"{preceding}\n{chunk.text}")
+    names = [last] if is_one else _names(last, chunk.text, position)
     for name in names:
         offset = _find_name(name, chunk.text, position)
         position = position if offset is None else offset
         yield _start(chunk, (*outer, name), position)
+
+
+def _names_columns(name: str, text: str) -> bool:
+    """Whether a name is made of the cells of a row, as the columns of a table are named."""
+    return _COMMA in name and any(column_names(cells) == name for cells in map(_cells, text.splitlines()))
+
+
+def _cells(line: str) -> list[str]:
+    if line.startswith("|"):
+        return line.strip("| ").split(" | ")
+    return [cell.strip().strip('"') for cell in _CELL_END.split(line)]
 
 
 def _start(chunk: Chunk, path: tuple[str, ...], position: int) -> SectionStart:

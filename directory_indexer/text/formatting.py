@@ -145,6 +145,16 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes:.1f} {_UNITS[unit]}" if unit and n_bytes < _TWO_DIGITS else f"{n_bytes:,.0f} {_UNITS[unit]}"
 
 
+def file_counts(n_indexed: int, n_skipped: int, n_failed: int = 0) -> str:
+    """Format the files that are indexed and those that are not, alike in every report: `14 files + 3 skipped`."""
+    return count(n_indexed, "file") + missing_counts(n_skipped, n_failed)
+
+
+def missing_counts(n_skipped: int, n_failed: int) -> str:
+    """Format the files that are not indexed, to be appended to those that are: ` + 3 skipped + 1 failed`."""
+    return "".join(f" + {n:,} {kind}" for kind, n in {"skipped": n_skipped, "failed": n_failed}.items() if n)
+
+
 def duration(seconds: float) -> str:
     """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 2 h`."""
     if seconds < _TWO_DIGITS:

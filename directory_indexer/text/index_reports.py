@@ -23,7 +23,9 @@ from directory_indexer.text.formatting import (
     Style,
     count,
     duration,
+    file_counts,
     line,
+    missing_counts,
     percent,
     size,
     time_ago,
@@ -50,10 +52,9 @@ with lazily:
 
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
-    """Format the report of a run; the counts add up to the number of files seen."""
+    """Format the report of a run."""
     yield _ending(report, f", {size(report.n_bytes)} read")
-    yield _files(report)
-    yield fact_line("removed", count(report.n_removed, "file"))
+    yield from _files(report)
     yield fact_line("ignored", f"{report.n_ignored:,} by rules")
     yield from _masked(report)
     yield from _pages(report)
@@ -66,16 +67,13 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
 def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Iterator[Line]:
     """Format the report of a run on a terminal: one line if nothing changed, else with the next command to type."""
     if report.has_changed_nothing:
-        unchanged = f": {count(report.n_unchanged, 'file')} ({duration(report.seconds)})"
-        yield line(Span("up to date", Style.GOOD), unchanged)
+        yield line(Span("up to date", Style.GOOD), f": {file_counts(*report.files)} ({duration(report.seconds)})")
         yield from _problems(report, paths=paths, verbose=False)
         return
     by_meaning = " and by meaning" if embeds and not report.n_pending else ""
     is_complete = report.outcome is Outcome.COMPLETED
     yield _ending(report, f": searchable by words{by_meaning}" if is_complete else "")
-    yield _files(report)
-    if report.n_removed:
-        yield fact_line("removed", count(report.n_removed, "file"))
+    yield from _files(report)
     yield from _masked(report)
     yield from _pages(report)
     if report.n_pending and embeds:
@@ -92,16 +90,15 @@ def _ending(report: IndexReport, more: str) -> Line:
     )
 
 
-def _files(report: IndexReport) -> Line:
+def _files(report: IndexReport) -> Iterator[Line]:
+    yield fact_line("indexed", file_counts(*report.files))
     kinds = {
         "added": report.n_added,
         "changed": report.n_changed,
         "moved": report.n_moved,
-        "unchanged": report.n_unchanged,
-        "skipped": report.n_skipped,
-        "failed": report.n_failed,
+        "removed": report.n_removed,
     }
-    return fact_line("files", f"{report.n_seen:,} seen = {format_counts(kinds, ' + ')}")
+    yield fact_line("changes", format_counts(kinds, ", "))
 
 
 def _masked(report: IndexReport) -> Iterator[Line]:
@@ -114,7 +111,7 @@ def _details(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterato
         yield fact_line("sent", f"{report.n_tokens:,} tokens, as the provider counts them")
     if report.n_truncated:
         yield fact_line("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
-    yield from skip_lines(report.skipped)
+    yield from skip_lines(report.skip_reasons)
     yield from _problems(report, paths=paths, verbose=verbose)
 
 
@@ -133,16 +130,16 @@ def plan_lines(
     """Format what a run would do; `verbose` lists every file and the rule that excludes one."""
     for plan in plans:
         yield line(Span(paths.format(plan.directory), Style.PATH))
+        n_failed = len(plan.failures) + len(plan.broken)
+        n_readable = len(plan.requests) + plan.n_unchanged
+        yield fact_line("seen", file_counts(n_readable, plan.skip_counts.total(), n_failed))
         kinds = {
             "new": len(plan.requests) - len(plan.changed),
             "changed": len(plan.changed),
-            "unchanged": plan.n_unchanged,
-            "skipped": plan.skip_counts.total(),
-            "failed": len(plan.failures) + len(plan.broken),
+            "removed": len(plan.removed),
         }
-        yield fact_line("files", f"{sum(kinds.values()):,} seen = {format_counts(kinds, ' + ')}")
+        yield fact_line("changes", format_counts(kinds, ", "))
         yield fact_line("to read", f"{count(len(plan.requests), 'file')}, {size(plan.n_bytes)}")
-        yield fact_line("to remove", count(len(plan.removed), "file"))
         yield fact_line("ignored", f"{len(plan.ignored):,} by rules")
         yield from _planned(plan, paths=paths, verbose=verbose)
     if estimate.n_pages:
@@ -258,7 +255,7 @@ def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
         percent(directory.n_files, n_files),
         percent(directory.n_files * directory.n_embedded, n_files * directory.n_chunks),
         _cost(directory),
-        f"{directory.n_files:,}",
+        f"{directory.n_files:,}{missing_counts(directory.n_skipped, directory.n_failed)}",
         size(directory.n_bytes),
         "never" if directory.completed_at is None else time_ago(directory.completed_at, now=now),
     )

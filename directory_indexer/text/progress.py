@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from directory_indexer.storage.documents.runs import Phase, RunProgress
 from directory_indexer.text.formatting import count, duration, percent, printable, size
 
-_WINDOW_SECONDS = 15.0
+_MEMORY_SECONDS = 30.0
 _SETTLED_SECONDS = 2.0
+_MINUTE, _HOUR = 60, 3600
+_STEPS_OF_TIME = ((10, _MINUTE), (_MINUTE, 10 * _MINUTE), (10 * _MINUTE, 10 * _HOUR), (_HOUR, math.inf))
+"""What the time left is rounded to, and up to which time: under load, finer figures jump."""
+
+_STICKINESS = 0.75
+"""Share of a step by which an estimate has to be off before another one is shown."""
+
 _LINE_SECONDS = 10.0
 _LINE_SHARE = 0.1
 
@@ -29,10 +35,10 @@ class Work(NamedTuple):
 
 
 class Pace(NamedTuple):
-    """Units a second, and seconds until the phase ends; None while unknown."""
+    """Units a second, and about how many seconds are left of the phase; None while unknown."""
 
     per_second: float | None = None
-    seconds_left: float | None = None
+    seconds_left: int | None = None
 
 
 def work_of(progress: RunProgress) -> Work:
@@ -47,30 +53,47 @@ def work_of(progress: RunProgress) -> Work:
 
 
 class PaceMeter:
-    """Measures the pace of a phase over the last seconds, so that a slow file shows and a fast start is forgotten."""
+    """Measures the pace of a phase as a moving average, so that a slow file shows and a fast start is forgotten.
+
+    The time left is rounded, and keeps its value until the estimate has clearly left it.
+    """
 
     def __init__(self) -> None:
         self._phase: Phase | None = None
-        self._samples: deque[tuple[float, int]] = deque()
+        self._began_at = self._at = 0.0
+        self._done = 0
+        self._seconds = self._units = 0.0
+        self._seconds_left: int | None = None
 
     def observe(self, progress: RunProgress, *, at: float) -> Pace:
         """Record the progress at a time in seconds, and return the pace."""
         work = work_of(progress)
         if progress.phase is not self._phase:
             self._phase = progress.phase
-            self._samples.clear()
-        self._samples.append((at, work.done))
-        while len(self._samples) > 2 and self._samples[1][0] <= at - _WINDOW_SECONDS:  # noqa: PLR2004 - a pace needs two
-            self._samples.popleft()
-        return self._pace(work)
-
-    def _pace(self, work: Work) -> Pace:
-        (first_at, first_done), (last_at, last_done) = self._samples[0], self._samples[-1]
-        seconds, done = last_at - first_at, last_done - first_done
-        if seconds < _SETTLED_SECONDS or done <= 0:
+            self._begin(at, work.done)
+        elapsed = at - self._at
+        kept = math.exp(-elapsed / _MEMORY_SECONDS)
+        self._seconds = self._seconds * kept + elapsed
+        self._units = self._units * kept + work.done - self._done
+        self._at, self._done = at, work.done
+        if at - self._began_at < _SETTLED_SECONDS or self._units <= 0:
             return Pace()
-        per_second = done / seconds
-        return Pace(per_second, (work.total - work.done) / per_second if work.total else None)
+        per_second = self._units / self._seconds
+        rest = work.total - work.done
+        return Pace(per_second, self._left(rest / per_second) if rest > 0 else None)
+
+    def _begin(self, at: float, done: int) -> None:
+        self._began_at = self._at = at
+        self._done = done
+        self._seconds = self._units = 0.0
+        self._seconds_left = None
+
+    def _left(self, seconds: float) -> int:
+        step = next(step for step, limit in _STEPS_OF_TIME if seconds < limit)
+        last = self._seconds_left
+        if last is None or abs(seconds - last) > step * _STICKINESS:
+            self._seconds_left = max(round(seconds / step), 1) * step
+        return self._seconds_left or step
 
 
 def headline(progress: RunProgress, pace: Pace) -> str:
@@ -78,7 +101,7 @@ def headline(progress: RunProgress, pace: Pace) -> str:
     work = work_of(progress)
     parts = [percent(work.done, work.total)] if work.total else []
     if pace.seconds_left is not None:
-        parts.append(f"{_whole_seconds(pace.seconds_left)} left")
+        parts.append(f"about {_rough(pace.seconds_left)} left")
     return ", ".join(parts)
 
 
@@ -155,9 +178,9 @@ class ProgressLines:
             self._write(f"{phase_name(progress.phase)}: {', '.join(part for part in parts if part)}")
 
 
-def _whole_seconds(seconds: float) -> str:
-    whole = math.ceil(seconds)
-    return f"{whole} s" if whole < _LINE_SECONDS else duration(whole)
+def _rough(seconds: int) -> str:
+    """Format a rounded time without its empty parts: `40 s`, `2 min`, `1 h 10 min`."""
+    return f"{seconds} s" if seconds < _MINUTE else duration(seconds).removesuffix(" 0 s").removesuffix(" 0 min")
 
 
 def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
@@ -197,7 +220,7 @@ _STEPS = {
 """Phases named by what they do for a user, rather than by what they compute."""
 
 _COMPLETED: Mapping[Phase, Callable[[RunProgress], str]] = {
-    Phase.READING: lambda last: f"{count(last.files_total, 'file')}, searchable by words now",
+    Phase.READING: lambda _: "done, searchable by words now",
     Phase.COVERING: lambda last: f"{count(last.chunks_total, 'passage')}, searchable by meaning now",
 }
 

@@ -298,7 +298,8 @@ def _value(setting: Setting[object]) -> str:
 def _when(failures: Sequence[FileFailure]) -> str:
     """Return when failures are retried: damaged files, and those that crashed a parser, only after they change."""
     are_to_blame = {failure.hash is not None for failure in failures}
-    moments = ("when they change" if is_to_blame else "by the next run" for is_to_blame in sorted(are_to_blame))
+    subject = "it changes" if len(failures) == 1 else "they change"
+    moments = (f"when {subject}" if is_to_blame else "by the next run" for is_to_blame in sorted(are_to_blame))
     return ", or ".join(moments)
 
 

@@ -7,8 +7,7 @@ blue is left out, since it is hard to read on black.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, takewhile
 from typing import TextIO
 
@@ -42,6 +41,7 @@ _STYLES = {
 }
 _REFRESHES_A_SECOND = 5
 _LEAST_WIDTH = 20
+_STOPPING = "stopping after the current batch; nothing that was read is lost"
 _TAB_SIZE = 4
 
 
@@ -84,26 +84,52 @@ def frame(lines: Iterable[Line], *, width: int, height: int, environ: Mapping[st
     return f"\x1b[H{drawn}{rest}\x1b[H{rows[0]}"
 
 
-@contextmanager
-def live_progress(
-    stream: TextIO, *, clock: Callable[[], float], steps: IndexSteps | None = None
-) -> Iterator[Callable[[RunProgress], None]]:
-    """Show a run live on a terminal, with its `steps` if any; yield the listener of its progress."""
-    display = _Display(clock, steps)
-    console = Console(file=stream, force_terminal=True, highlight=False)
-    with Live(
-        get_renderable=display.renderable,
-        console=console,
-        transient=True,
-        refresh_per_second=_REFRESHES_A_SECOND,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    ):
-        yield display.update
+class LiveProgress:
+    """The live display of a run on a terminal, with its `steps` if any; called with its progress.
+
+    rich renders it in a thread of its own.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        clock: Callable[[], float],
+        steps: IndexSteps | None = None,
+        must_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._clock = clock
+        self._meter = PaceMeter()
+        self._steps = steps
+        self._must_stop = must_stop
+        self._latest: tuple[RunProgress, Pace] | None = None
+        live = Live(
+            get_renderable=self._renderable,
+            console=Console(file=stream, force_terminal=True, highlight=False),
+            transient=True,
+            refresh_per_second=_REFRESHES_A_SECOND,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self.show, self.hide = live.start, live.stop
+
+    def __call__(self, progress: RunProgress) -> None:
+        """Record the progress of the run."""
+        if self._steps:
+            self._steps.observe(progress)
+        self._latest = (progress, self._meter.observe(progress, at=self._clock()))
+
+    def _renderable(self) -> Group:
+        if not self._latest:
+            return Group()
+        advice = _STOPPING if self._must_stop() else self._steps.hint if self._steps else ""
+        return progress_display(*self._latest, at=self._clock(), steps=self._steps, advice=advice)
 
 
-def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: IndexSteps | None = None) -> Group:
-    """Return the display of a run: completed steps, the current one with a moving bar, and details below it."""
+def progress_display(
+    progress: RunProgress, pace: Pace, *, at: float, steps: IndexSteps | None = None, advice: str = ""
+) -> Group:
+    """Return the display of a run: completed steps, the current one with a moving bar, details and advice below it."""
     completed, work = steps.completed if steps else (), work_of(progress)
     name = steps.name if steps else phase_name(progress.phase)
     width = max(len(step) for step in (name, *dict(completed)))
@@ -111,30 +137,12 @@ def progress_display(progress: RunProgress, pace: Pace, *, at: float, steps: Ind
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(width=width)
     grid.add_column(ratio=1)
-    grid.add_column(justify="right", no_wrap=True, min_width=len("100 %, 59 min 59 s left"))
+    grid.add_column(justify="right", no_wrap=True, min_width=len("10 %, about 9 h 50 min left"))
     bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.done, animation_time=at)
     grid.add_row(Text(name), bar, Text(headline(progress, pace)))
-    below = (details(progress, pace), steps.hint if steps else "")
+    below = (details(progress, pace), advice)
     notes = [Text(note, style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis") for note in below if note]
     return Group(*above, grid, *notes)
-
-
-class _Display:
-    """State of the live display: rich renders it in a thread of its own."""
-
-    def __init__(self, clock: Callable[[], float], steps: IndexSteps | None) -> None:
-        self._clock = clock
-        self._meter = PaceMeter()
-        self._steps = steps
-        self._latest: tuple[RunProgress, Pace] | None = None
-
-    def update(self, progress: RunProgress) -> None:
-        if self._steps:
-            self._steps.observe(progress)
-        self._latest = (progress, self._meter.observe(progress, at=self._clock()))
-
-    def renderable(self) -> Group:
-        return progress_display(*self._latest, at=self._clock(), steps=self._steps) if self._latest else Group()
 
 
 def _text(*spans: Span) -> Text:

@@ -117,6 +117,13 @@ def test_names_of_files_and_rules_stay_text(page: Page, server: PageServer) -> N
     assert page.title() == "Neighbours · dirindex"
 
 
+def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    expect(page.locator(".figures")).to_contain_text("7 + 1 skipped + 1 failed")
+    expect(page.locator(".tracked")).to_contain_text("7 files + 1 skipped + 1 failed")
+    expect(page.locator("footer")).to_contain_text("7 files + 1 skipped + 1 failed")
+
+
 def test_what_is_missing_is_listed_by_reason(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     expect(page.locator(".left-out > li")).to_have_count(2)

@@ -24,6 +24,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import OnDisk, SearchMode
 from directory_indexer.search.texts import read_text
 from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.statistics import FileCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +62,17 @@ def test_members_at_any_depth_are_found_and_read(index: Index) -> None:
     assert words(index, "signing keys") == ["a.zip!/inner.zip!/deeper.tar!/keys.md"]
     assert index.names("boil carrots", mode=SearchMode.SEMANTIC)[0] == "a.zip!/inner.zip!/soup.md"
     assert text_of(index, "a.zip!/inner.zip!/soup.md") == SOUP
+
+
+def test_every_report_counts_the_same_files_whether_a_run_saw_them_or_not(index: Index) -> None:
+    index.write_bytes("a.zip", zipped({"plan.md": "The zeppelin is late.\n", "blank.txt": ""}))
+    index.write("nothing.txt", "")
+    first, second = index.run(), index.run()
+    assert first.files == second.files == FileCounts(n_indexed=2, n_skipped=2)
+    assert first.skip_reasons == second.skip_reasons == ((SkipReason.EMPTY, 2),)
+    [directory] = index.app.status.report().directories
+    assert (directory.n_files, directory.n_skipped, directory.n_failed) == second.files
+    assert directory.skipped == second.skip_reasons
 
 
 def test_a_second_run_reads_nothing(index: Index) -> None:

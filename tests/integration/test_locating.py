@@ -102,6 +102,24 @@ def test_a_file_that_is_named_is_read_though_nothing_else_speaks_for_it(index: I
 
 
 @pytest.mark.slow
+def test_of_a_trace_only_what_the_evidence_is_strong_for_is_listed_and_the_rest_counted(index: Index) -> None:
+    shop(index, n_others=12)
+    code = located(index, TRACE)
+    assert names(index, code.code)[:2] == ["shop/parser.py", "shop/ledger.py"]
+    assert not [name for name in names(index, code.code) if name.startswith("other/")]
+    assert names(index, code.tests) == ["tests/test_parser.py"]
+    assert code.n_weaker
+    request = LocateRequest(TRACE, mode=SearchMode.KEYWORD, with_weaker=True)
+    everything = locate(index.docstore, index.searcher, request)
+    assert everything.n_weaker == 0
+    assert len(everything.code) > len(code.code)
+
+
+def test_a_report_that_names_no_lines_is_not_cut(index: Index) -> None:
+    shop(index, n_others=12)
+    assert located(index, "text of an amount is wrong").n_weaker == 0
+
+
 @pytest.mark.parametrize("max_tokens", [200, 500, 2000])
 def test_what_there_is_to_read_keeps_to_its_tokens(index: Index, max_tokens: int) -> None:
     shop(index, n_others=40)

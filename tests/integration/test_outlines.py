@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,26 @@ def test_a_heading_with_commas_is_one_heading_and_goes_on_as_one(index: Index) -
         ("One, two", 1),
         ("Three", 1),
     ]
+
+
+def test_the_columns_of_a_table_are_one_part_and_are_named_once(index: Index) -> None:
+    database = sqlite3.connect(":memory:")
+    for table in ("birds", "nests"):
+        database.execute(f"CREATE TABLE {table} (id INTEGER, name TEXT, place TEXT)")
+        rows = ((number, f"wren {number}", "behind the barn") for number in range(200))
+        database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+    database.commit()
+    path = index.write_bytes("birds.db", database.serialize())
+    database.close()
+    table = index.write("birds.csv", "id,name,place\n" + "".join(f"{n},wren {n},behind the barn\n" for n in range(200)))
+    index.run()
+    assert [(one.name, one.depth) for one in outline(index, path).entries] == [
+        ("birds", 0),
+        ("id, name, place", 1),
+        ("nests", 0),
+        ("id, name, place", 1),
+    ]
+    assert [(one.name, one.start_line) for one in outline(index, table).entries] == [("id, name, place", 1)]
 
 
 @pytest.mark.parametrize("max_tokens", [150, 300, 600, 1200])

@@ -14,7 +14,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.indexing.runs import RunControl
 from directory_indexer.indexing.status import Status
-from directory_indexer.storage.documents.runs import Origin, Outcome, RunRequest, Verb
+from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunRequest, Verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -167,6 +167,27 @@ def test_what_is_forgotten_is_not_gone_on_with(gated: Index) -> None:
 
 
 @pytest.mark.timeout(60)
+def test_of_a_run_that_was_stopped_nothing_is_offered_once_its_directory_is_forgotten(gated: Index) -> None:
+    gate = gated.embedder
+    assert isinstance(gate, GatedEmbedder)
+    gate.may_go_on.set()
+    other = gated.root.parent / "new"
+    gated.indexer.index([str(other)], options=FORCED, listener=lambda _: None, stop_reason=lambda: None)
+    begun = Phase.EMBEDDING
+    gated.run(
+        options=FORCED,
+        stop_reason=lambda: Outcome.INTERRUPTED if begun in {one.phase for one in gated.progress} else None,
+    )
+    last = status(gated).report().last_run
+    assert last
+    assert last.outcome is Outcome.INTERRUPTED
+    gated.indexer.forget(str(gated.root))
+    assert status(gated).report().last_run is None
+    gated.indexer.forget(str(other))
+    assert status(gated).report().last_run is None
+    gated.close()
+
+
 @pytest.mark.parametrize("verb", [RunControl.stop, RunControl.pause])
 def test_a_client_cannot_stop_what_was_started_in_a_terminal(gated: Index, verb: Callable[..., object]) -> None:
     def try_as_a_client() -> None:

@@ -76,10 +76,8 @@ def export(call: ExportCall) -> ExitCode:
         return ExitCode.DONE
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     switch = StopSwitch(max_seconds=None)
-    with output.progress() as listener:
-        report = app.exporter.to_file(
-            place_path(call.file), request, listener=listener, must_stop=lambda: switch.reason() is not None
-        )
+    with output.progress(must_stop=switch.must_stop) as listener:
+        report = app.exporter.to_file(place_path(call.file), request, listener=listener, must_stop=switch.must_stop)
     if call.as_json:
         output.data(json_pages.export_json(report))
     else:

@@ -198,13 +198,13 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
 def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
     in_steps = options.effort is Effort.FULL and _embeds(app)
     try:
-        with output.progress(in_steps=in_steps) as listener:
+        with output.progress(in_steps=in_steps, must_stop=switch.must_stop) as listener:
             return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
     except ConsentNeededError as error:
         if not output.confirm(error.message):
             raise
     consenting = options._replace(has_consent=True)
-    with output.progress(in_steps=in_steps) as listener:
+    with output.progress(in_steps=in_steps, must_stop=switch.must_stop) as listener:
         return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
 
 

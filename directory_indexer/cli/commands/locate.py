@@ -1,6 +1,7 @@
 """`dirindex locate`: find what to read for an issue, a stack trace, a failing test or a diff."""
 
 import sys
+from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_location
@@ -14,8 +15,9 @@ from directory_indexer.core.paths import resolved_path
 
 with lazily:
     from directory_indexer.api.symbols import locate_answer
-    from directory_indexer.search.locating import LocateRequest
+    from directory_indexer.search.locating import Located, LocateRequest
     from directory_indexer.search.locating import locate as find_places
+    from directory_indexer.text.formatting import count
     from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.symbols import located_lines
 
@@ -33,6 +35,7 @@ class LocateCall(NamedTuple):
     max_tokens: Annotated[
         int, Option(("--max-tokens",), "What there is to read takes at most so many tokens.", minimum=200)
     ] = _MAX_TOKENS
+    all: Annotated[bool, Option(("--all",), "List files with much weaker evidence, too.")] = False
     collection: InCollection = ""
     config: ConfigFile = None
     data_dir: DataDir = None
@@ -52,14 +55,22 @@ def locate(call: LocateCall) -> ExitCode:
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     changes = tuple(map(str, app.refresh(scope)))
     seconds = app.loaded.config.searching.embedding_ms / 1000
-    request = LocateRequest(report, scope, max_tokens=call.max_tokens, embedding_seconds=seconds)
+    request = LocateRequest(report, scope, max_tokens=call.max_tokens, embedding_seconds=seconds, with_weaker=call.all)
     result = find_places(app.docstore, app.searcher, request)
     if call.as_json:
         output.data(record_json(locate_answer(result, notes=changes)))
     else:
         output.lines(located_lines(result, paths=output.paths if output.is_terminal else output.row_paths))
-        output.notes((*changes, *result.notes))
+        output.notes((*_omissions(result, call), *changes, *result.notes), are_dim=True)
     return ExitCode.DONE if result.is_any else ExitCode.INCOMPLETE
+
+
+def _omissions(result: Located, call: LocateCall) -> Iterator[str]:
+    if result.n_left_out:
+        budget = f"{call.max_tokens:,} tokens"
+        yield f"{count(result.n_left_out, 'more file')} did not fit into {budget}; --max-tokens takes more"
+    if result.n_weaker:
+        yield f"{count(result.n_weaker, 'more file')} with much weaker evidence left out; --all lists them"
 
 
 COMMAND = Command(LocateCall, locate)

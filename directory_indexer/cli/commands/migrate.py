@@ -43,7 +43,7 @@ def migrate(call: MigrateCall) -> ExitCode:
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     app = open_existing_app(call.config, call.data_dir, output)
     switch = StopSwitch(max_seconds=None)
-    with output.progress() as listener:
+    with output.progress(must_stop=switch.must_stop) as listener:
         report = app.migration(to_server=call.to_server).run(listener=listener, stop_reason=switch.reason)
     if call.as_json:
         output.data(json_pages.migration_json(report, endpoint=call.to_server))

@@ -20,6 +20,7 @@ from directory_indexer.server.mcp.arguments import ArgumentError, ConvertArgumen
 from directory_indexer.server.mcp.budget import cost, most_that_fit
 from directory_indexer.server.mcp.schemas import object_for_models
 from directory_indexer.storage.documents.runs import Phase
+from directory_indexer.text.formatting import count, file_counts
 
 _LINE_ENDS = re.compile("(\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])(?![\n\r])")
 _INDENT = "  "
@@ -162,8 +163,8 @@ def info_text(info: ServerAnswer, *, may_index: bool) -> str:
         state = f"indexed {indexed_at}" if indexed_at else "not all of its words are indexed yet"
         availability = "" if directory.available else "; it cannot be read now"
         lines.append(
-            f"- {one_line(directory.path)}: {directory.files} files, {directory.chunks} passages, "
-            f"{directory.skipped} skipped, {directory.failed} failed; {state}{availability}"
+            f"- {one_line(directory.path)}: {file_counts(directory.files, directory.skipped, directory.failed)}, "
+            f"{count(directory.chunks, 'passage')}; {state}{availability}"
         )
     lines += [f"{info.left_out} more directories do not fit here"] if info.left_out else []
     lines += [f"collections: {', '.join(info.collections)}"] if info.collections else []

@@ -323,6 +323,7 @@ def _reload_config(services: Services) -> LoadedConfig:
 def _current_moment(services: Services) -> IndexMoment:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         summary = opened.app.status.checked(snapshot.overview.summary())
+        counts = snapshot.overview.file_counts()
         state = f"{snapshot.overview.state_name()}.{summary.is_running:d}"
         records = snapshot.runs.latest(1) if summary.is_running else ()
     run = next((run_of(record, goes_on=True) for record in records if record.outcome is None), None)
@@ -331,7 +332,9 @@ def _current_moment(services: Services) -> IndexMoment:
         moment="-".join(map(str, (state, summary.n_directories, *progress))),
         state=state,
         directories=summary.n_directories,
-        files=summary.n_files,
+        files=counts.n_indexed,
+        skipped=counts.n_skipped,
+        failed=counts.n_failed,
         chunks=summary.n_chunks,
         embedded=summary.n_embedded,
         run=run,

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.paths import FilePath, prefix_of
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope, ScopedQueries, SnapshotQueries
 from directory_indexer.storage.documents.runs import Runs
 from directory_indexer.storage.documents.schema import PARENT
 from directory_indexer.storage.documents.vector_sets import VectorSets
@@ -69,6 +70,19 @@ class DirectoryStatus(NamedTuple):
     n_tokens_to_embed: int = 0
     seconds_to_embed: float | None = None
 
+    @property
+    def n_skipped(self) -> int:
+        """Count the files that were skipped, for whichever reason."""
+        return sum(n for _, n in self.skipped)
+
+
+class FileCounts(NamedTuple):
+    """The known files of some directories, members of containers included: indexed, skipped and failed ones."""
+
+    n_indexed: int = 0
+    n_skipped: int = 0
+    n_failed: int = 0
+
 
 class IndexSummary(NamedTuple):
     """The state of the index behind an answer; `is_running` means that a run is changing it."""
@@ -81,8 +95,29 @@ class IndexSummary(NamedTuple):
     completed_at: float | None = None
 
 
-class Overview(SnapshotQueries):
+class Overview(ScopedQueries):
     """The totals of one snapshot."""
+
+    def file_counts(self, scope: IndexScope = WHOLE_INDEX) -> FileCounts:
+        """Count the files of tracked directories by their state."""
+        condition, arguments = self._files_in(scope)
+        counts = dict(
+            self._select(
+                f"SELECT f.state, count(*) FROM files f WHERE {condition} GROUP BY f.state",  # noqa: S608 - of constants
+                *arguments,
+            )
+        )
+        return FileCounts(*(counts.get(state, 0) for state in ("indexed", "skipped", "failed")))
+
+    def skip_reasons(self, scope: IndexScope) -> tuple[tuple[SkipReason, int], ...]:
+        """Count the skipped files of tracked directories by reason, the most frequent first."""
+        condition, arguments = self._files_in(scope)
+        rows = self._select(
+            f"""SELECT reason, count(*) FROM files f WHERE {condition} AND state = 'skipped'
+                AND directory_id IN (SELECT id FROM directories) GROUP BY reason ORDER BY count(*) DESC, reason""",  # noqa: S608 - of constants
+            *arguments,
+        )
+        return tuple((parse_stored("files.reason", SkipReason, reason), n_files) for reason, n_files in rows)
 
     def summary(self) -> IndexSummary:
         """Return the totals of the index that an answer is drawn from."""

@@ -21,7 +21,7 @@ from directory_indexer.ranking.candidates import Excerpt, Explanation
 from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
 from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
-from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
+from directory_indexer.storage.documents.statistics import DirectoryStatus, FileCounts, IndexSummary
 from directory_indexer.walk.listing import IgnoredPath
 
 NOON = 1_780_315_200.0
@@ -69,6 +69,8 @@ def index_report() -> IndexReport:
     return IndexReport(
         outcome=Outcome.COMPLETED,
         seconds=72.3,
+        files=FileCounts(1196, 5, 1),
+        skip_reasons=((SkipReason.BINARY, 3), (SkipReason.TOO_LARGE, 2)),
         n_added=12,
         n_changed=3,
         n_moved=1,

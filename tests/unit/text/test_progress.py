@@ -37,7 +37,7 @@ def test_the_time_left_follows_from_bytes_while_reading_and_from_chunks_while_em
     assert meter.observe(reading(50 * MIB), at=10) == Pace(5 * MIB, 10)
     meter.observe(RunProgress(Phase.EMBEDDING, chunks_total=1000), at=11)
     pace = meter.observe(RunProgress(Phase.EMBEDDING, chunks_done=100, chunks_total=1000), at=16)
-    assert pace == Pace(20, 45)
+    assert pace == Pace(20, 40)
 
 
 def test_nothing_is_foretold_before_the_pace_has_settled_or_while_nothing_moves() -> None:
@@ -49,11 +49,27 @@ def test_nothing_is_foretold_before_the_pace_has_settled_or_while_nothing_moves(
     assert stalled.observe(reading(5), at=100) == Pace()
 
 
+def test_the_time_left_does_not_jump_when_the_pace_does() -> None:
+    meter, times, done = PaceMeter(), [], 0
+    for second in range(100):
+        times.append(meter.observe(RunProgress(Phase.EMBEDDING, chunks_done=done, chunks_total=2000), at=second))
+        done += 20 if second % 10 < 5 else 5
+    left = [pace.seconds_left or 0 for pace in times[20:]]
+    assert left == sorted(left, reverse=True)
+    assert set(left) == {120, 60}
+
+
+def test_of_a_phase_that_is_done_no_time_is_left() -> None:
+    meter = PaceMeter()
+    meter.observe(reading(0), at=0)
+    assert meter.observe(reading(100 * MIB), at=10).seconds_left is None
+
+
 def test_the_pace_is_that_of_the_last_seconds() -> None:
     meter = PaceMeter()
     meter.observe(reading(0), at=0)
     meter.observe(reading(80 * MIB), at=10)
-    for second in range(11, 41):
+    for second in range(11, 81):
         pace = meter.observe(reading((80 + second // 4) * MIB), at=second)
     assert pace.per_second is not None
     assert pace.per_second < MIB
@@ -69,12 +85,13 @@ def test_a_walk_has_no_total_and_no_time_left() -> None:
 
 def test_progress_is_said_in_words() -> None:
     progress = reading(30 * MIB, files_done=1204, files_total=5600, n_failed=3)
-    pace = Pace(12 * MIB, 123.4)
-    assert headline(progress, pace) == "30 %, 2 min 4 s left"
+    pace = Pace(12 * MIB, 120)
+    assert headline(progress, pace) == "30 %, about 2 min left"
     assert details(progress, pace) == "1,204 of 5,600 files, 30 MiB of 100 MiB, 12 MiB/s, 3 failed"
     embedding = RunProgress(Phase.EMBEDDING, chunks_done=10, chunks_total=20)
     assert details(embedding, Pace(0.5, 20)) == "10 of 20 passages, 30/min"
-    assert headline(embedding, Pace(5, 1.2)) == "50 %, 2 s left"
+    assert headline(embedding, Pace(5, 10)) == "50 %, about 10 s left"
+    assert headline(embedding, Pace(5, 4200)) == "50 %, about 1 h 10 min left"
     assert details(RunProgress(Phase.WAITING), Pace()) == "another process is writing to the index"
     assert details(RunProgress(Phase.WAITING, waits_for="process 7 is writing"), Pace()) == "process 7 is writing"
 
@@ -117,7 +134,7 @@ def test_a_completed_step_says_how_the_index_can_be_searched() -> None:
     steps = stepped(*COVERED, RunProgress(Phase.EMBEDDING, chunks_total=2931))
     assert steps.name == "3/3 improving"
     assert steps.completed == (
-        ("1/3 reading", "500 files, searchable by words now"),
+        ("1/3 reading", "done, searchable by words now"),
         ("2/3 meaning", "2,931 passages, searchable by meaning now"),
     )
     assert steps.hint.startswith("Ctrl+C is safe")

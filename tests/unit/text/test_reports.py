@@ -14,6 +14,7 @@ from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.status import StatusReport
 from directory_indexer.storage.documents.pauses import PausedRun
 from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.statistics import FileCounts
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.index_reports import index_lines, plan_lines, status_lines, summary_lines
 from directory_indexer.text.reports import config_lines, doctor_lines
@@ -32,8 +33,8 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="paths of POSIX")
 def test_the_summary_of_a_run_adds_up(index_report: IndexReport) -> None:
     assert plain(index_lines(index_report, paths=AT_HOME)).splitlines() == [
         "done in 1 min 12 s, 118 MiB read",
-        "files      1,202 seen = 12 added + 3 changed + 1 moved + 1,180 unchanged + 5 skipped + 1 failed",
-        "removed    2 files",
+        "indexed    1,196 files + 5 skipped + 1 failed",
+        "changes    12 added, 3 changed, 1 moved, 2 removed",
         "ignored    14 by rules",
         "passages   420 written",
         "vectors    300 computed, 100 reused, 20 waiting",
@@ -59,10 +60,10 @@ def test_a_run_says_when_it_tries_again(hashes: tuple[ContentHash | None, ...], 
 
 
 def test_a_run_without_anything_to_do_says_so() -> None:
-    report = IndexReport(Outcome.COMPLETED, 0.2, n_unchanged=4)
+    report = IndexReport(Outcome.COMPLETED, 0.2, FileCounts(4), n_unchanged=4)
     assert plain(index_lines(report, paths=AT_HOME)).splitlines()[1:] == [
-        "files      4 seen = 4 unchanged",
-        "removed    0 files",
+        "indexed    4 files",
+        "changes    none",
         "ignored    0 by rules",
         "passages   0 written",
         "vectors    none",
@@ -70,24 +71,25 @@ def test_a_run_without_anything_to_do_says_so() -> None:
 
 
 def test_on_a_terminal_a_run_without_anything_to_do_is_one_line() -> None:
-    report = IndexReport(Outcome.COMPLETED, 0.1, n_unchanged=77, skipped=((SkipReason.BINARY, 3),))
-    assert plain(summary_lines(report, paths=AT_HOME, embeds=True)) == "up to date: 77 files (0.1 s)\n"
+    report = IndexReport(Outcome.COMPLETED, 0.1, FileCounts(77, n_skipped=3), n_unchanged=77)
+    assert plain(summary_lines(report, paths=AT_HOME, embeds=True)) == "up to date: 77 files + 3 skipped (0.1 s)\n"
 
 
 def test_on_a_terminal_what_failed_before_is_named_below_that_line() -> None:
-    report = IndexReport(Outcome.COMPLETED, 0.1, n_unchanged=1, failures=MANY[:1])
+    report = IndexReport(Outcome.COMPLETED, 0.1, FileCounts(1, n_failed=1), n_unchanged=1, failures=MANY[:1])
     assert plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines() == [
-        "up to date: 1 file (0.1 s)",
+        "up to date: 1 file + 1 failed (0.1 s)",
         "failed     1, tried again by the next run",
         "           ~/0  read: vanished",
     ]
 
 
 def test_on_a_terminal_a_run_ends_with_what_to_type_next() -> None:
-    report = IndexReport(Outcome.COMPLETED, 23, n_added=32, n_chunks=71, n_embedded=71)
+    report = IndexReport(Outcome.COMPLETED, 23, FileCounts(32), n_added=32, n_chunks=71, n_embedded=71)
     assert plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines() == [
         "done in 23 s: searchable by words and by meaning",
-        "files      32 seen = 32 added",
+        "indexed    32 files",
+        "changes    32 added",
         'next       dirindex search "…"',
     ]
     assert "by meaning" not in plain(summary_lines(report, paths=AT_HOME, embeds=False))
@@ -116,9 +118,9 @@ def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: Ind
 
 def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
     assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
-        "words  meaning  to embed  files     size        indexed  directory",
-        " 99 %     21 %      49 s  1,200  8.6 MiB  5 minutes ago  ~/notes",
-        "    -        -         -      0      0 B          never  /mnt/usb  not available",
+        "words  meaning  to embed                         files     size        indexed  directory",
+        " 99 %     21 %      49 s  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
+        "    -        -         -                             0      0 B          never  /mnt/usb  not available",
         "",
         "skipped    3 binary, 2 too large",
         "waiting    4,400 passages for vectors, found by the first pass: 882,000 tokens, about 49 s to embed",
@@ -169,9 +171,9 @@ def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: floa
 def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     assert plain(plan_lines(plans, estimate, paths=AT_HOME)).splitlines() == [
         "~/notes",
-        "files      13 seen = 1 new + 1 changed + 7 unchanged + 3 skipped + 1 failed",
+        "seen       9 files + 3 skipped + 1 failed",
+        "changes    1 new, 1 changed, 1 removed",
         "to read    2 files, 3.0 KiB",
-        "to remove  1 file",
         "ignored    1 by rules",
         "add        ~/notes/new.md",
         "update     ~/notes/changed.md",

@@ -16,7 +16,7 @@ from directory_indexer.text.excerpts import head_line
 from directory_indexer.text.formatting import PathStyle, Span, Style, line
 from directory_indexer.text.progress import IndexSteps, Pace
 from directory_indexer.text.results import search_lines
-from directory_indexer.text.terminal import live_progress, progress_display, styled
+from directory_indexer.text.terminal import LiveProgress, progress_display, styled
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 
@@ -107,7 +107,7 @@ def test_a_display_shows_phase_share_time_left_and_details() -> None:
     Console(file=out, width=80).print(progress_display(progress, Pace(50, 10), at=0))
     first, second = out.getvalue().splitlines()
     assert first.startswith("embedding ")
-    assert first.endswith(" 50 %, 10 s left")
+    assert first.endswith(" 50 %, about 10 s left")
     assert second.rstrip() == "500 of 1,000 passages, 50/s, 2 failed"
 
 
@@ -119,7 +119,7 @@ def test_a_display_in_steps_shows_those_that_are_over_above_the_bar() -> None:
         steps.observe(progress)
     Console(file=out, width=80).print(progress_display(covering, Pace(), at=0, steps=steps))
     first, second, third = out.getvalue().splitlines()
-    assert first.rstrip() == "1/3 reading 3 files, searchable by words now"
+    assert first.rstrip() == "1/3 reading done, searchable by words now"
     assert re.match(r"2/3 meaning ━.* 50 %$", second)
     assert third.rstrip() == "500 of 1,000 passages"
 
@@ -136,10 +136,21 @@ def test_a_display_without_a_total_still_moves() -> None:
 
 def test_the_live_display_leaves_nothing_behind() -> None:
     out = io.StringIO()
-    with live_progress(out, clock=lambda: 0.0) as show:
-        show(RunProgress(Phase.READING, bytes_done=1, bytes_total=2))
+    display = LiveProgress(out, clock=lambda: 0.0)
+    display.show()
+    display(RunProgress(Phase.READING, bytes_done=1, bytes_total=2))
+    display.hide()
     assert "reading" in out.getvalue()
     assert out.getvalue().rstrip("\n").endswith("\x1b[2K")
+
+
+def test_a_run_that_has_to_stop_says_so_below_its_bar() -> None:
+    out = io.StringIO()
+    display = LiveProgress(out, clock=lambda: 0.0, steps=IndexSteps(), must_stop=lambda: True)
+    display(RunProgress(Phase.EMBEDDING, chunks_done=1, chunks_total=2))
+    display.show()
+    display.hide()
+    assert "stopping after the current batch; nothing that was read is lost" in out.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 200])

@@ -16,10 +16,11 @@ export function showKeys() {
   openNotice(words.keys.title, element("dl", { class: "facts key-list" }, ...rows), words.keys.close);
 }
 
-function facts({ directories, files, chunks, embedded, run }) {
+function facts(now) {
+  const { directories, chunks, embedded, run } = now;
   if (!directories) return [words.index.empty];
   return [
-    words.index.files(files),
+    words.index.files(now),
     words.index.chunks(chunks),
     chunks ? words.index.meaning(embedded / chunks) : "",
     run ? `${words.runs.phases[run.phase] ?? run.phase} …` : "",

@@ -129,7 +129,8 @@ export const words = {
   },
 
   index: {
-    files: (n) => count(n, "file", "files"),
+    files: ({ files, skipped, failed }) => count(files, "file", "files") + words.index.missing(skipped, failed),
+    missing: (skipped, failed) => [["skipped", skipped], ["failed", failed]].filter(([, n]) => n).map(([kind, n]) => ` + ${plain(n)} ${kind}`).join(""),
     chunks: (n) => count(n, "passage", "passages"),
     meaning: (share) => (share >= 1 ? "all found by words and by meaning" : `all found by words, ${Math.floor(share * 100)} % by meaning so far`),
     empty: "Nothing is indexed yet",
@@ -153,7 +154,6 @@ export const words = {
     size: "Total size",
     passages: "Passages",
     meaning: "Found by meaning",
-    missing: "Not in the index",
     onDisk: "Index on disk",
     upToDate: "Everything is up to date.",
     empty: "Nothing is indexed yet. Add a directory to search it.",
@@ -207,8 +207,8 @@ export const words = {
     room: "Space for the index",
     roomOf: (needed, free) => `up to ${needed}; ${free} are free`,
     redone: "Also redone, because the index was built with other settings",
-    failed: "Cannot be read",
-    skipped: "Nothing to index in them",
+    failed: "Failed",
+    skipped: "Skipped",
     ignored: "Left out by rules",
     rules: "Rules",
     atLeast: "at least ",
@@ -341,7 +341,7 @@ export const words = {
 const day = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const UNITS = [["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
-const BYTES = ["B", "kB", "MB", "GB", "TB"];
+const BYTES = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 // How long ago a moment was.
 export function since(text) {
@@ -357,8 +357,8 @@ export function spanOf(seconds) {
 }
 
 export function sizeOf(bytes) {
-  const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), BYTES.length - 1);
-  const value = bytes / 1000 ** power;
+  const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), BYTES.length - 1);
+  const value = bytes / 1024 ** power;
   return `${number.format(value < 10 && power ? Number(value.toFixed(1)) : Math.round(value))} ${BYTES[power]}`;
 }
 

@@ -83,13 +83,11 @@ export function progressOf(run) {
 function figuresOf(status) {
   const { files, chunks, embedded, bytes } = status;
   const share = chunks ? `${Math.floor((100 * embedded) / chunks)} %` : "–";
-  const missing = status.failed + status.skipped;
   return [
-    [words.glance.files, plain(files)],
+    [words.glance.files, plain(files) + words.index.missing(status.skipped, status.failed)],
     [words.glance.size, sizeOf(bytes)],
     [words.glance.passages, plain(chunks)],
     [words.glance.meaning, share],
-    [words.glance.missing, plain(missing)],
     [words.glance.onDisk, sizeOf(status.database_bytes + status.vector_bytes)],
   ];
 }

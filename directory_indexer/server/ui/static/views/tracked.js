@@ -30,8 +30,7 @@ export class Tracked {
 
   #one(one) {
     const facts = [
-      words.index.files(one.files), sizeOf(one.bytes), one.chunks ? words.index.meaning(one.embedded / one.chunks) : "",
-      one.failed + one.skipped ? words.map.missing(one.failed, one.skipped) : "",
+      words.index.files(one), sizeOf(one.bytes), one.chunks ? words.index.meaning(one.embedded / one.chunks) : "",
       one.indexed_at ? words.tracked.indexed(since(one.indexed_at)) : words.tracked.never,
     ];
     const act = (label, run) => element("button", { type: "button", class: "quiet", "aria-label": `${label}: ${one.path}`, onclick: run }, label);

@@ -108,7 +108,7 @@ export class Treemap {
       "a",
       { class: `tile ${measure.scale}-${measure.step(one)}`, href: written(state), title: `${one.path}\n${about(one, said)}`, "aria-label": `${one.name}: ${about(one, said)}` },
       fits(ROOM_FOR_NAME) && element("span", { class: "name" }, one.label),
-      fits(ROOM_FOR_COUNTS) && element("span", { class: "said" }, `${words.index.files(one.files)} · ${sizeOf(one.bytes)}`),
+      fits(ROOM_FOR_COUNTS) && element("span", { class: "said" }, `${words.index.files({ files: one.files })} · ${sizeOf(one.bytes)}`),
       fits(ROOM_FOR_VALUE) && element("span", { class: "said" }, said),
     );
     link.addEventListener("click", (event) => follow(event, state));
@@ -153,7 +153,7 @@ const onlyOne = (tree) => (!tree.path && tree.directories.length === 1 ? tree.di
 
 const inside = ({ x, y, width, height }) => ({ x, y, width: Math.max(width - GAP, 0), height: Math.max(height - GAP, 0) });
 
-const about = (one, said) => [words.index.files(one.files), sizeOf(one.bytes), said].filter(Boolean).join(", ");
+const about = (one, said) => [words.index.files({ files: one.files }), sizeOf(one.bytes), said].filter(Boolean).join(", ");
 
 // What lies right in a directory, or in those of it that are too small to be listed.
 function remainder(around) {
