@@ -14,9 +14,11 @@ from directory_indexer.core.ids import document_id, uuid_text
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
 from directory_indexer.core.paths import FilePath
+from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.search.requests import PassagePair
 
 with lazily:
-    from directory_indexer.search.requests import Hit, PassagePair, SearchRequest, SearchResult
+    from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
 
 _SCORE_DIGITS = 3
@@ -36,18 +38,6 @@ class IndexState(NamedTuple):
     indexed_at: Annotated[IndexedAt, Only.PROGRAMS]
 
 
-class Explanation(NamedTuple):
-    """Why a hit stands where it does; null where a list does not have it."""
-
-    keyword_rank: Annotated[int | None, "Rank by words, from 1."]
-    keyword_score: Annotated[float | None, "Score by words."]
-    semantic_rank: Annotated[int | None, "Rank by meaning, from 1."]
-    semantic_score: Annotated[float | None, "Score by meaning."]
-    signals: Annotated[
-        Mapping[str, float], "What was added up; `top_quality` scales the scores ([ranking.md](ranking.md))."
-    ]
-
-
 class ScannedPlace(NamedTuple):
     """The position of a passage on a scanned page; boxes are left, top, right and bottom as fractions of the page."""
 
@@ -59,18 +49,6 @@ class ScannedPlace(NamedTuple):
         Only.PROGRAMS,
     ]
     marked: Annotated[tuple[tuple[float, float, float, float], ...], "Where the matching words stand.", Only.PROGRAMS]
-
-
-class AgreeingPassages(NamedTuple):
-    """A passage of a similar file, and the one of the given file that it is like."""
-
-    score: Annotated[float, "How near they are, 0 to 1.", Only.PROGRAMS]
-    start_line: Annotated[int, "First line in the similar file.", Only.PROGRAMS]
-    end_line: Annotated[int, "Last line there.", Only.PROGRAMS]
-    heading: Annotated[str, "Headings or symbols above it.", Only.PROGRAMS]
-    own_start_line: Annotated[int, "First line in the given file.", Only.PROGRAMS]
-    own_end_line: Annotated[int, "Last line there.", Only.PROGRAMS]
-    own_heading: Annotated[str, "Headings or symbols above it there.", Only.PROGRAMS]
 
 
 class Copies(NamedTuple):
@@ -129,7 +107,7 @@ class Passage(NamedTuple):
         None
     )
     agreements: Annotated[
-        tuple[AgreeingPassages, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
+        tuple[PassagePair, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
     ] = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
     shown_before: Annotated[
@@ -210,7 +188,7 @@ class PlainAnswer(NamedTuple):
 
 def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passage:
     """Return the record of a hit."""
-    excerpt, explanation = hit.excerpt, hit.explanation
+    excerpt = hit.excerpt
     return Passage(
         path=hit.path,
         score=round(hit.score, _SCORE_DIGITS),
@@ -244,8 +222,8 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         row=hit.row or None,
         cell=hit.cell or None,
         date=None if hit.dated_at is None else (format_timestamp(hit.dated_at) or "")[:_DAY],
-        agreements=tuple(map(_agreeing_passages, hit.agreements)) or None,
-        explanation=Explanation(*explanation[:-1], signals=dict(explanation.signals)) if explain else None,
+        agreements=hit.agreements or None,
+        explanation=hit.explanation if explain else None,
     )
 
 
@@ -335,10 +313,6 @@ def _plain_hit(passage: Passage) -> PlainHit:
     }
     known = {name: str(value) for name, value in facts.items() if value is not None}
     return PlainHit(passage.text or passage.excerpt, passage.score, known)
-
-
-def _agreeing_passages(agreement: PassagePair) -> AgreeingPassages:
-    return AgreeingPassages(*agreement)._replace(score=round(agreement.score, _SCORE_DIGITS))
 
 
 def _scanned_place(scan: ScannedPassage) -> ScannedPlace:

@@ -167,5 +167,5 @@ def backoff_seconds(
 _FIRST_WAIT_SECONDS: Final = 2.0
 _STEP_SECONDS: Final = 0.2
 _MAX_VALUE_CHARS: Final = 64
-_SECONDS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
+_SECONDS: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
 _DELAY: Final = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")

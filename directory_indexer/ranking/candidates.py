@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Final, NamedTuple
 
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath
@@ -110,10 +111,15 @@ class Excerpt(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """The rank (from 1) and score of a hit in each list, and the signals that make up its score."""
+    """Why a hit stands where it does; null where a list does not have it."""
 
-    keyword_rank: int | None = None
-    keyword_score: float | None = None
-    semantic_rank: int | None = None
-    semantic_score: float | None = None
-    signals: tuple[tuple[str, float], ...] = ()
+    keyword_rank: Annotated[int | None, "Rank by words, from 1."]
+    keyword_score: Annotated[float | None, "Score by words."]
+    semantic_rank: Annotated[int | None, "Rank by meaning, from 1."]
+    semantic_score: Annotated[float | None, "Score by meaning."]
+    signals: Annotated[
+        Mapping[str, float], "What was added up; `top_quality` scales the scores ([ranking.md](ranking.md))."
+    ]
+
+
+NO_EXPLANATION: Final = Explanation(None, None, None, None, {})

@@ -86,7 +86,7 @@ def rank(
                 match.candidate.keyword_score,
                 by_meaning.get(match.candidate.chunk_id),
                 match.candidate.semantic_score,
-                (*match.signals, ("same_file", score - match.score), ("top_quality", quality)),
+                {**dict(match.signals), "same_file": score - match.score, "top_quality": quality},
             ),
             hidden.pop(match.candidate.path, 0),
             others[match.candidate.chunk_id],

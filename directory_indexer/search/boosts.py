@@ -18,7 +18,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, exact_text
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.ranking.analyzer import query_words, words
-from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.ranking.candidates import NO_EXPLANATION
 from directory_indexer.ranking.definitions import definition_of, names_in, surest_definition
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
@@ -122,7 +122,7 @@ def _definitions_first(
         kind = kinds.get(hit.chunk_id, _USE)
         return (kind if kind.is_sure or not is_word else _USE), ranks.get(hit.chunk_id, last)
 
-    in_order = sorted((*ranked, *(Ranked(chunk_id, 0.0, Explanation()) for chunk_id in hidden)), key=key)
+    in_order = sorted((*ranked, *(Ranked(chunk_id, 0.0, NO_EXPLANATION) for chunk_id in hidden)), key=key)
     scores = [hit.score for hit in ranked] or [1.0]
     return [hit._replace(score=scores[min(rank, last - 1)]) for rank, hit in enumerate(in_order)]
 
@@ -192,7 +192,7 @@ def boost_named_lines(
     named = [chunks[id_] for id_ in permitted][:_MAX_NAMED]
     scores = [1 - _SCORE_STEP * at for at in range(len(named))]
     ranked = [
-        Ranked(chunk.chunk_id, score, Explanation(signals=(("named_line", score),)))
+        Ranked(chunk.chunk_id, score, NO_EXPLANATION._replace(signals={"named_line": score}))
         for (chunk, _), score in zip(named, scores, strict=True)
     ]
     passages = [

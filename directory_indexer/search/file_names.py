@@ -17,7 +17,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.kinds import kind_for_alias
-from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.ranking.candidates import NO_EXPLANATION, Excerpt
 from directory_indexer.ranking.name_match import NameMatch, TypedName, name_match, typed_name
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
@@ -204,13 +204,13 @@ def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: Se
         return {}
     plan = MatchPlan(Query(request.query, ""), None)
     chunks = snapshot.chunks.of_newest_files(json.dumps(ids), limit=len(ids))
-    passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, Explanation()), plan) for chunk in chunks)
+    passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, NO_EXPLANATION), plan) for chunk in chunks)
     return {hit.path: hit for hit in make_hits(passages, excerpt_chars=request.excerpt_chars)}
 
 
 def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
     if passage is not None:
-        explanation = passage.explanation._replace(signals=(*passage.explanation.signals, ("name", 1.0)))
+        explanation = passage.explanation._replace(signals={**passage.explanation.signals, "name": 1.0})
         return passage._replace(score=1.0, named=place, explanation=explanation)
     text = _directory_listing(snapshot, place.path) if place.is_directory else ""
     reason = place.why_without_text or ("" if place.is_directory else _NO_OWN_TEXT)
@@ -226,7 +226,7 @@ def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit
         heading="",
         text=text,
         excerpt=Excerpt(text, 1, max(1, text.count("\n"))),
-        explanation=Explanation(signals=(("name", 1.0),)),
+        explanation=NO_EXPLANATION._replace(signals={"name": 1.0}),
         named=place._replace(why_without_text=reason),
     )
 

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import ScannedPassage, SourceFile
@@ -14,7 +14,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
-from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.ranking.candidates import NO_EXPLANATION, Excerpt, Explanation
 from directory_indexer.ranking.name_match import NameMatch
 from directory_indexer.ranking.query_syntax import Period, beginning_of_date, period_of
 from directory_indexer.ranking.spelling import Correction
@@ -91,15 +91,15 @@ class SentDocumentRef(NamedTuple):
 
 
 class PassagePair(NamedTuple):
-    """A passage of a similar file, and the most similar passage of the original file."""
+    """A passage of a similar file, and the one of the given file that it is like."""
 
-    score: float
-    start_line: int
-    end_line: int
-    heading: str
-    own_start_line: int
-    own_end_line: int
-    own_heading: str
+    score: Annotated[float, "How near they are, 0 to 1."]
+    start_line: Annotated[int, "First line in the similar file."]
+    end_line: Annotated[int, "Last line there."]
+    heading: Annotated[str, "Headings or symbols above it."]
+    own_start_line: Annotated[int, "First line in the given file."]
+    own_end_line: Annotated[int, "Last line there."]
+    own_heading: Annotated[str, "Headings or symbols above it there."]
 
 
 class NamedPath(NamedTuple):
@@ -134,7 +134,7 @@ class Hit(NamedTuple):
     text: str
     excerpt: Excerpt
     n_more_in_file: int = 0
-    explanation: Explanation = Explanation()
+    explanation: Explanation = NO_EXPLANATION
     metadata: Metadata = Metadata()
     start_char: int = 0
     scan: ScannedPassage | None = None

@@ -21,7 +21,7 @@ from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import cosine_parameters
-from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.ranking.candidates import NO_EXPLANATION
 from directory_indexer.ranking.ordering import Ranked, cut_below_threshold, drop_zero_scores
 from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words
 from directory_indexer.ranking.query import Query, parse_query
@@ -158,7 +158,7 @@ class Searcher:
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
         return QueryAnswer(
-            tuple(RankedPassage(chunk, Ranked(id_, 1.0, Explanation()), plan) for id_, chunk in _by_own_ids(chunks)),
+            tuple(RankedPassage(chunk, Ranked(id_, 1.0, NO_EXPLANATION), plan) for id_, chunk in _by_own_ids(chunks)),
             notes=tuple(map(Note, query_warnings(query, scope, is_named=is_named))),
             is_truncated=len(chunks) >= request.limit,
         )

@@ -19,7 +19,7 @@ from directory_indexer.embedding.models import cosine_parameters
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.ranking.candidates import OTHER_MODEL, Excerpt, Explanation, Model
+from directory_indexer.ranking.candidates import NO_EXPLANATION, OTHER_MODEL, Excerpt, Model
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.coverage_warnings import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.search.hits import add_document_facts, copies_in_scope, sheet_place
@@ -192,7 +192,7 @@ def _sort_key(pair: _Pair) -> tuple[float, int]:
 def _agreement(pair: _Pair) -> PassagePair:
     theirs, own = pair.theirs.chunk, pair.own
     return PassagePair(
-        min(max(pair.score, 0.0), 1.0),
+        round(min(max(pair.score, 0.0), 1.0), 3),
         theirs.start_line,
         theirs.end_line,
         theirs.heading,
@@ -220,7 +220,7 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
         heading=chunk.heading,
         text=chunk.text,
         excerpt=excerpt,
-        explanation=Explanation(semantic_score=score),
+        explanation=NO_EXPLANATION._replace(semantic_score=score),
         start_char=chunk.start_char,
         agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])),
         row=row,

@@ -190,7 +190,7 @@ def format_explanation(explanation: Explanation) -> str:
     parts = [
         _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
         _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
-        *(f"{name} {value:+.2f}" for name, value in explanation.signals if round(value, 2)),
+        *(f"{name} {value:+.2f}" for name, value in explanation.signals.items() if round(value, 2)),
     ]
     return "; ".join(parts)
 

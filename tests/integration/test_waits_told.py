@@ -9,12 +9,12 @@ from providers import ProviderServer
 from reading_server import ReadingServer, a_page
 from telemetry_receivers import keeping
 
+from directory_indexer.http_client.client import Response
 from directory_indexer.indexing.embedding_batches import InFlightBatches
 from directory_indexer.server.bridge.http_client import (
     Backoff,
     CancellableWait,
     HttpRequest,
-    HttpResponse,
     NoResponseError,
     RetryingClient,
 )
@@ -71,15 +71,15 @@ def test_pages_that_a_service_reads_are_told_with_the_waits_for_it(name: str, n_
 
 
 def test_waits_for_a_remote_index_are_told() -> None:
-    answers: Iterator[NoResponseError | HttpResponse] = iter(
+    answers: Iterator[NoResponseError | Response] = iter(
         [
             NoResponseError("http://hidden-place cannot be reached"),
-            HttpResponse(503, {}, b""),
-            HttpResponse(200, {}, b"{}"),
+            Response(503, {}, b""),
+            Response(200, {}, b"{}"),
         ]
     )
 
-    def send(_: HttpRequest) -> HttpResponse:
+    def send(_: HttpRequest) -> Response:
         answer = next(answers)
         if isinstance(answer, NoResponseError):
             raise answer

@@ -75,7 +75,7 @@ def _score(query: str, texts: Sequence[str], cosines: Sequence[float]) -> dict[i
     ranking = rank(plan_match(parse_query(query), _Words()), candidates, limit=len(texts), model=EMBEDDED_MODEL)
     return {
         one.chunk_id[0]: sum(
-            value for name, value in one.explanation.signals if name not in {"top_quality", "same_file"}
+            value for name, value in one.explanation.signals.items() if name not in {"top_quality", "same_file"}
         )
         for one in ranking.hits
     }

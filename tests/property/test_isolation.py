@@ -82,7 +82,7 @@ def answers(team: Team, collection: str) -> dict[str, Any]:
 
 def _why(hit: Hit) -> list[object]:
     """Give what a hit has of scores, but for the last digits: a server adds up in any order."""
-    flat = (*hit.explanation[:-1], *(part for signal in hit.explanation.signals for part in signal))
+    flat = (*hit.explanation[:-1], *(part for signal in hit.explanation.signals.items() for part in signal))
     return [round(part, 5) if isinstance(part, float) else part for part in flat]
 
 

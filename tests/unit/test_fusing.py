@@ -9,7 +9,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
-from directory_indexer.ranking.candidates import Explanation
+from directory_indexer.ranking.candidates import NO_EXPLANATION
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import parse_query
@@ -22,7 +22,7 @@ def passage(name: str, score: float) -> RankedPassage:
     chunk = Chunk(0, name, 1, 0, len(name), start_line=1, end_line=1)
     stored = IndexedChunk(1, chunk_id, 1, file_path(f"/{name}"), 0, FileFacts("text"), chunk)
     plan = MatchPlan(parse_query(f"scored {score}"), None)
-    return RankedPassage(stored, Ranked(chunk_id, score, Explanation()), plan)
+    return RankedPassage(stored, Ranked(chunk_id, score, NO_EXPLANATION), plan)
 
 
 def found(*hits: tuple[str, float], weak: bool = False) -> QueryAnswer:

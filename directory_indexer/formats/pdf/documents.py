@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.document import Document, Heading, Section
 from directory_indexer.formats.pdf.flow import Flow, PlacedRow, flow
 from directory_indexer.formats.pdf.pages import Page, body_size, in_reading_order, is_larger, remove_running_rows
 from directory_indexer.formats.pdf.tables import headed_tables
@@ -54,14 +54,6 @@ class OutlineEntry(NamedTuple):
     level: int
     title: str
     page: int
-
-
-class Heading(NamedTuple):
-    """A heading, its level (1 is outermost) and the character that it starts at."""
-
-    start: int
-    level: int
-    title: str
 
 
 def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Heading]:

@@ -11,7 +11,7 @@ import random
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -21,7 +21,8 @@ import httpx
 from directory_indexer import __version__
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.http_client.client import Network
+from directory_indexer.http_client.client import Client, Request, Response
+from directory_indexer.http_client.retries import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
 from directory_indexer.telemetry import spans
 
@@ -36,15 +37,11 @@ _ANYWHERE: Final = Destinations(allow_private=True)
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 _CONFLICT: Final = 409
-_MAX_DIGITS: Final = 10
 _BAD_GATEWAY: Final = 502
 _IN_PROGRESS: Final = b'"in_hand"'
 _UNREACHABLE: Final = b'"unreachable"'
 _ERROR_CODE_BYTES: Final = 3600
 """The beginning of an error response, which names the error."""
-
-_MAX_RETRY_AFTER: Final = 3600
-"""Caps the Retry-After of a server; longer waits exceed the time limit of all retries anyway."""
 
 _LOCAL_NAME = "localhost"
 
@@ -54,17 +51,8 @@ class HttpRequest(NamedTuple):
 
     method: str
     path: str
-    query: str = ""
     body: bytes = b""
     headers: Mapping[str, str] = {}
-
-
-class HttpResponse(NamedTuple):
-    """A response; header names are in lower case."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class NoResponseError(UnavailableError):
@@ -88,41 +76,25 @@ class Exchange:
         self._seconds = seconds
         self._max_answer_bytes = max_answer_bytes
         self._look_up = look_up
-        self._tls = httpx.create_ssl_context() if address.url.scheme == "https" else None
+        addresses = partial(checked_addresses, destinations=_ANYWHERE, look_up=self._addresses)
+        self._client = Client(max_bytes=max_answer_bytes, addresses=addresses)
 
-    def send(self, request: HttpRequest) -> HttpResponse:
+    def send(self, request: HttpRequest) -> Response:
         """Send a request and return the response, whatever its status.
 
         Raises:
             NoResponseError: there is no response, or an incomplete one.
             UnavailableError: the response is invalid or too long, or the TLS certificate of the server is.
         """
-        network = Network(partial(checked_addresses, destinations=_ANYWHERE, look_up=self._addresses))
-        network.begin(time.monotonic() + self._seconds)
+        sent = Request(request.method, self.address.url_of(request.path), self._headers(request), request.body)
         try:
-            with (
-                httpcore.ConnectionPool(ssl_context=self._tls, network_backend=network) as connections,
-                connections.stream(
-                    request.method, self._url(request), headers=self._headers(request), content=request.body
-                ) as response,
-            ):
-                headers = _headers(response.headers)
-                body = self._body(response.iter_stream(), headers)
-                return HttpResponse(response.status, headers, self._mask_token(body))
-        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
+            response = self._client.send(sent, until=time.monotonic() + self._seconds, unpack=self._as_sent)
+        except RequestError as error:
             raise self._error_of(error) from error
+        return response._replace(content=self._mask_token(response.content))
 
-    def _url(self, request: HttpRequest) -> httpcore.URL:
-        url = self.address.url
-        return httpcore.URL(
-            scheme=url.raw_scheme,
-            host=url.raw_host,
-            port=url.port,
-            target=self.address.target(request.path, request.query),
-        )
-
-    def _headers(self, request: HttpRequest) -> list[tuple[bytes, bytes]]:
-        headers = {
+    def _headers(self, request: HttpRequest) -> dict[str, str]:
+        return {
             "accept": "application/json",
             "accept-encoding": "identity",
             "user-agent": f"dirindex/{__version__}",
@@ -131,28 +103,16 @@ class Exchange:
             **({"traceparent": around} if (around := spans.traceparent()) else {}),
             **request.headers,
         }
-        return [(name.encode("ascii"), value.encode("ascii")) for name, value in headers.items()]
 
-    def _body(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> bytes:
+    def _as_sent(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterable[bytes]:
         if headers.get("content-encoding", "identity") != "identity":
             raise UnavailableError(f"{self.address.display_url} answers with what is packed, though it was told not to")
-        return b"".join(self._bounded_chunks(pieces))
+        return pieces
 
     def _mask_token(self, body: bytes) -> bytes:
         """Mask the token: servers and proxies may echo it, and responses reach assistants and logs."""
         token = self._token.encode("ascii")
         return body.replace(token, b"*" * len(token)) if token else body
-
-    def _bounded_chunks(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        n_remaining = self._max_answer_bytes
-        for piece in pieces:
-            n_remaining -= len(piece)
-            if n_remaining < 0:
-                raise UnavailableError(
-                    f"{self.address.display_url} answers with more than {self._max_answer_bytes:,} bytes",
-                    hint="ask for less at once",
-                )
-            yield piece
 
     def _addresses(self, host: str, port: int) -> list[str]:
         """Resolve a host name; one that counts as local, and so may be used unencrypted, must resolve to loopback."""
@@ -161,27 +121,27 @@ class Exchange:
             raise UnavailableError(f"{host} does not lead to this machine", hint="write --remote http://127.0.0.1:PORT")
         return addresses
 
-    def _error_of(self, error: Exception) -> UnavailableError:
-        cause = _cause(error)
-        if isinstance(cause, ssl.SSLCertVerificationError):
+    def _error_of(self, error: RequestError) -> UnavailableError:
+        if isinstance(cause := _cause(error), ssl.SSLCertVerificationError):
             return UnavailableError(
                 f"{self.address.display_url} does not prove who it is: {cause.verify_message}",
                 hint="check the address; SSL_CERT_FILE names the certificates of an authority of your own",
             )
-        is_timeout = isinstance(error, httpcore.TimeoutException)
+        if error.kind is FailureKind.INVALID:
+            return UnavailableError(
+                f"{self.address.display_url} answers with more than {self._max_answer_bytes:,} bytes",
+                hint="ask for less at once",
+            )
+        is_timeout = isinstance(error.__cause__, httpcore.TimeoutException)
         return NoResponseError(f"{self.address.display_url} {'takes too long' if is_timeout else 'cannot be reached'}")
 
 
 class Backoff(NamedTuple):
-    """Backoff policy: a random wait (full jitter) whose maximum doubles each time, within an overall time limit."""
+    """Waits between attempts, with jitter, whose maximum doubles each time, within an overall time limit."""
 
     first_seconds: float = 0.5
     longest_seconds: float = 15.0
     time_limit_seconds: float = 180.0
-
-    def max_wait_seconds(self, n_failures: int) -> float:
-        """Return the longest wait after `n_failures` failures."""
-        return min(self.longest_seconds, self.first_seconds * 2.0 ** min(n_failures - 1, 20))
 
 
 class RetryWait(NamedTuple):
@@ -201,7 +161,7 @@ class RetryingClient:
 
     def __init__(
         self,
-        send: Callable[[HttpRequest], HttpResponse],
+        send: Callable[[HttpRequest], Response],
         *,
         backoff: Backoff = Backoff(),  # noqa: B008 - it is a value
         clock: Callable[[], float] = time.monotonic,
@@ -212,13 +172,14 @@ class RetryingClient:
         self._clock = clock
         self._chance = chance
 
-    def send(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> HttpResponse:
+    def send(self, request: HttpRequest, *, pause: Callable[[RetryWait], None]) -> Response:
         """Return the response to a request; `pause` waits between attempts, and may raise to give up.
 
         Raises:
             UnavailableError: the server stayed unavailable until the time limit, or its response is invalid.
         """
-        deadline = self._clock() + self._backoff.time_limit_seconds
+        first, longest, time_limit = self._backoff
+        deadline = self._clock() + time_limit
         n_failures = 0
         while True:
             response, reason = self._try_once(request)
@@ -226,8 +187,8 @@ class RetryingClient:
                 return response
             n_failures += 1
             seconds = max(
-                self._chance() * self._backoff.max_wait_seconds(n_failures),
-                retry_after_seconds(response) if response else 0.0,
+                backoff_seconds(n_failures, first=first, longest=longest, chance=self._chance),
+                (retry_after_seconds(response.headers) if response else None) or 0.0,
             )
             if self._clock() + seconds > deadline:
                 raise UnavailableError(
@@ -236,11 +197,11 @@ class RetryingClient:
             with spans.span("wait for server", n_failures=n_failures):
                 pause(RetryWait(n_failures, seconds, reason))
 
-    def _try_once(self, request: HttpRequest) -> tuple[HttpResponse | None, str]:
+    def _try_once(self, request: HttpRequest) -> tuple[Response | None, str]:
         try:
             with spans.span("ask server", bytes_in=len(request.body)) as span:
                 response = self._send(request)
-                span.note(status=response.status, bytes_out=len(response.body))
+                span.note(status=response.status, bytes_out=len(response.content))
         except NoResponseError as error:
             return None, error.message
         return response, f"the server answers {response.status}"
@@ -268,24 +229,14 @@ class CancellableWait:
         self._is_cancelled.set()
 
 
-def is_retryable(response: HttpResponse) -> bool:
+def is_retryable(response: Response) -> bool:
     """Whether a response means that a retry may succeed."""
-    beginning = response.body[:_ERROR_CODE_BYTES]
+    beginning = response.content[:_ERROR_CODE_BYTES]
     code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in beginning), b"")
     # This server works; the one that it should fetch from does not.
     is_upstream_failure = (response.status, code) == (_BAD_GATEWAY, _UNREACHABLE)
     is_in_progress = (response.status, code) == (_CONFLICT, _IN_PROGRESS)
     return is_in_progress or (response.status in _RETRYABLE_STATUSES and not is_upstream_failure)
-
-
-def retry_after_seconds(response: HttpResponse) -> float:
-    """Return the seconds of a Retry-After header; 0 for a date or anything else."""
-    header = response.headers.get("retry-after", "")
-    return (
-        float(min(int(header), _MAX_RETRY_AFTER))
-        if header.isdecimal() and header.isascii() and len(header) < _MAX_DIGITS
-        else 0.0
-    )
 
 
 class RemoteAddress(NamedTuple):
@@ -300,9 +251,9 @@ class RemoteAddress(NamedTuple):
         """The URL as messages show it."""
         return display_url(self.url)
 
-    def target(self, path: str, query: str = "") -> bytes:
-        """Return the request target: a path of the API below the path of the server."""
-        return self.url.raw_path.rstrip(b"/") + path.encode("ascii") + (f"?{query}".encode("ascii") if query else b"")
+    def url_of(self, path: str) -> httpx.URL:
+        """Return the URL of a path of the API, below the path of the server."""
+        return self.url.copy_with(raw_path=self.url.raw_path.rstrip(b"/") + path.encode("ascii"))
 
 
 def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
@@ -326,10 +277,6 @@ def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
 def is_loopback_address(address: str) -> bool:
     """Whether a numeric IP address is a loopback address."""
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
-
-
-def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    return {name.decode("latin-1").lower(): value.decode("latin-1").strip() for name, value in pairs}
 
 
 def _cause(error: BaseException) -> BaseException:

@@ -19,13 +19,13 @@ from mcp.types import Request, Result
 from pydantic import TypeAdapter, ValidationError
 
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UnavailableError, UsageError
+from directory_indexer.http_client.client import Response
 from directory_indexer.server.bridge.http_client import (
     MAX_ANSWER_BYTES,
     Backoff,
     CancellableWait,
     Exchange,
     HttpRequest,
-    HttpResponse,
     RetryingClient,
     RetryWait,
 )
@@ -105,7 +105,7 @@ class RemoteServer:
                 failure = self._not_dirindex()
         raise failure
 
-    async def send(self, request: HttpRequest, report: Callable[[RetryWait], None]) -> HttpResponse:
+    async def send(self, request: HttpRequest, report: Callable[[RetryWait], None]) -> Response:
         """Send an HTTP request and return the response to it, which is a success or an error of JSON-RPC.
 
         Raises:
@@ -118,7 +118,7 @@ class RemoteServer:
             )
         finally:
             wait.end()
-        if response.status in _OK or "jsonrpc" in _parse_object(response.body):
+        if response.status in _OK or "jsonrpc" in _parse_object(response.content):
             return response
         raise self._error(response)
 
@@ -135,7 +135,9 @@ class RemoteServer:
                 hint="send parts of it",
             )
         headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}
-        answer = _parse_object((await self.send(HttpRequest("POST", _INGEST, body=body, headers=headers), report)).body)
+        answer = _parse_object(
+            (await self.send(HttpRequest("POST", _INGEST, body=body, headers=headers), report)).content
+        )
         try:
             return _SENT.validate_python({name: answer.get(name) for name in SentDocument._fields})
         except ValidationError as error:
@@ -147,13 +149,13 @@ class RemoteServer:
             hint="check that the address is that of dirindex serve --http",
         )
 
-    def _error(self, response: HttpResponse) -> DirIndexError:
+    def _error(self, response: Response) -> DirIndexError:
         if response.status in _REDIRECTS:
             return UnavailableError(
                 f"{self._address.display_url} sends elsewhere, which is not followed",
                 hint="give the address of the server itself to --remote",
             )
-        detail = str(_parse_object(response.body).get("detail") or "")[:_MAX_DETAIL_CHARS]
+        detail = str(_parse_object(response.content).get("detail") or "")[:_MAX_DETAIL_CHARS]
         kind, hint = _ERRORS.get(response.status, (UnavailableError, None))
         return kind(f"the server refuses: {detail or f'it answers {response.status}'}", hint=hint)
 
@@ -175,7 +177,7 @@ class _Transport(httpx2.AsyncBaseTransport):
             self.error = error
             return httpx2.Response(502)
         media_type = response.headers.get("content-type", "")
-        return httpx2.Response(response.status, headers={"content-type": media_type}, content=response.body)
+        return httpx2.Response(response.status, headers={"content-type": media_type}, content=response.content)
 
 
 def _require_json(request: Request[Any, Any]) -> None:

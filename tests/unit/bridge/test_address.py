@@ -40,4 +40,4 @@ def test_another_machine_is_asked_unencrypted_when_told_so() -> None:
 
 
 def test_paths_of_the_api_lie_below_that_of_the_server() -> None:
-    assert remote_address("https://a.example/x/").target("/api/v1/search", "a=b") == b"/x/api/v1/search?a=b"
+    assert remote_address("https://a.example/x/").url_of("/api/v1/search").raw_path == b"/x/api/v1/search"

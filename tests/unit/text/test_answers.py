@@ -122,14 +122,14 @@ def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult
 
 
 def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
-    signals = (("keyword", 0.31), ("file_name", 0.0), ("beside_code", -0.0), ("semantic", 0.004))
+    signals = {"keyword": 0.31, "file_name": 0.0, "beside_code": -0.0, "semantic": 0.004}
     explained = hit._replace(explanation=hit.explanation._replace(signals=signals))
     shown = search_rows(result._replace(hits=(explained,)), paths=ABSOLUTE, explain=True)
     assert shown.rstrip("\n").endswith("; keyword +0.31")
 
 
 def test_an_explanation_never_says_of_what_has_a_score_that_it_was_not_found(result: SearchResult, hit: Hit) -> None:
-    explained = hit._replace(explanation=Explanation(None, 2.5, None, None))
+    explained = hit._replace(explanation=Explanation(None, 2.5, None, None, {}))
     shown = search_rows(result._replace(hits=(explained,)), paths=ABSOLUTE, explain=True)
     assert shown.rstrip("\n").endswith("\tkeyword below the top results (score 2.50); no semantic score")
 
