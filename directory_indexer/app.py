@@ -27,7 +27,13 @@ with lazily:
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
-    from directory_indexer.indexing.background_embedding import EmbeddingProcess, EmbeddingWork, embedding_command
+    from directory_indexer.indexing.background_runs import (
+        EmbeddingProcess,
+        EmbeddingWork,
+        ReadingProcess,
+        embedding_command,
+        reading_command,
+    )
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
     from directory_indexer.indexing.named_files import FileUpdates
@@ -204,7 +210,17 @@ class App:
     @cached_property
     def refresher(self) -> Refresher:
         """The check for changes before a question is answered."""
-        return Refresher(self.index_parts, walk=self.policies.walk, origin=self.origin)
+        return Refresher(
+            self.index_parts,
+            walk=self.policies.walk,
+            origin=self.origin,
+            read_in_background=lambda directories: self.reading_process.start(directories),  # noqa: PLW0108 - few do
+        )
+
+    @cached_property
+    def reading_process(self) -> ReadingProcess:
+        """The process that reads the changed files which a search had no time for."""
+        return ReadingProcess(reading_command(self.loaded))
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.

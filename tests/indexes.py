@@ -18,6 +18,7 @@ from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.embedding.loading import Access, Embedders
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.extraction import extract
+from directory_indexer.indexing.background_runs import ReadingProcess
 from directory_indexer.indexing.indexer import Indexer
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.ocr.engine_selection import OcrSettings
@@ -30,7 +31,7 @@ from directory_indexer.storage.vectors.generations import Generations
 from directory_indexer.walk.listing import WalkPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -96,6 +97,16 @@ class _Stores(VectorStores):
         return self._index.store_of(vector_set)
 
 
+class NoReading(ReadingProcess):
+    """A process for changed files that cannot be started, as in most tests."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def start(self, directories: Sequence[FilePath]) -> bool:
+        return not directories
+
+
 @dataclass
 class Index:
     """One index and the verbs that tests need, with answers that can be compared."""
@@ -130,6 +141,7 @@ class Index:
         self.docstore = self.app.docstore
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
         self._other_stores: dict[VectorSet, VectorStore] = {}
+        self.app.reading_process = NoReading()
         self.app.vectorstores = _Stores(self)
         self.app.embedders = _Embedders(self)
         self.app.policies.ocr = self.ocr

@@ -214,8 +214,9 @@ def _serve(listener: socket.socket) -> None:
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
+    sources: list[socket.socket | int] = [listener, wakes]
     while True:
-        ready, _, _ = select.select([listener, wakes], [], [])
+        ready, _, _ = select.select(sources, [], [])
         if wakes in ready:
             os.read(wakes, _MOST_READ)
             _answer_ended(running)

@@ -6,8 +6,6 @@ A hit is opened in an editor at its line, or in a viewer at its page.
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +17,9 @@ from directory_indexer.core.paths import containers_around, display, exact_text
 from directory_indexer.integrations.editors import SET_EDITOR, editor_command, system_command, viewer_command
 
 with lazily:
+    import shlex
+    import subprocess
+
     from directory_indexer.cli.note_history import unseen_notes
     from directory_indexer.core.notes import Note
     from directory_indexer.formats.kinds import is_safe_to_open

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import shutil
 import threading
 import time
 from collections import OrderedDict
@@ -34,6 +32,9 @@ from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
+    import secrets
+    import shutil
+
     from directory_indexer.collections.originals import Originals
     from directory_indexer.collections.queue import IndexingQueue
     from directory_indexer.embedding.loading import Embedders

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ with lazily:
     import secrets  # which loads the library of hashes: 10 ms
     import shutil
     import tempfile
+    import weakref
 
 
 def scratch_beside(database: Path) -> Path:

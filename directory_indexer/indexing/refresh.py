@@ -1,15 +1,14 @@
 """Refresh before a search: changes that can be indexed in time are, and the answer reports the rest.
 
 It waits for no run but one that embeds, which gives way, and stops at its deadline: an answer may be older than the
-files, but says so.
+files, but says so. What there was no time for is read in the background, so that later answers have it.
 """
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import LockedError, RootUnavailableError, UnavailableError
@@ -20,7 +19,7 @@ from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
 from directory_indexer.indexing.options import IndexOptions, IndexParts
 from directory_indexer.indexing.planner import Plan
-from directory_indexer.storage.documents.runs import Origin, Outcome, RunRequest, Verb
+from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunRequest, Verb
 from directory_indexer.walk.listing import WalkPolicy
 
 with lazily:
@@ -33,13 +32,16 @@ class Freshness(NamedTuple):
     """The result of a refresh: the number of files not indexed in their current state, and problems.
 
     `cut_off_after` is the time that did not suffice to check everything. `is_watched` means that a watch indexes
-    changes soon after.
+    changes soon after, `is_arriving` that a run indexes the missing files now. `unread` are the tracked directories
+    with files that there was no time for.
     """
 
     n_missing: int = 0
     problems: tuple[str, ...] = ()
     cut_off_after: float | None = None
     is_watched: bool = False
+    is_arriving: bool = False
+    unread: tuple[FilePath, ...] = ()
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -52,26 +54,48 @@ class Freshness(NamedTuple):
             notes.append(Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES))
         if self.n_missing:
             files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
-            note = f"{files} changed since the last run and {are} not indexed yet"
-            notes.append(Note(note, NoteKind.CHANGES, "dirindex index reads what is missing"))
+            changed = f"{files} changed since the last run and {are}"
+            if self.is_watched or self.is_arriving:
+                notes.append(Note(f"{changed} being indexed now", NoteKind.ARRIVING))
+            else:
+                command = "dirindex index reads what is missing"
+                notes.append(Note(f"{changed} not indexed yet", NoteKind.CHANGES, command))
         return tuple(notes)
 
 
 class Refresher:
-    """Checks tracked directories before a search, and indexes changes for keyword search."""
+    """Checks tracked directories before a search, and indexes changes for keyword search.
 
-    def __init__(self, parts: IndexParts, *, walk: WalkPolicy, origin: Origin = Origin.TERMINAL) -> None:
+    `read_in_background` starts a run over directories, and returns whether there is one. `clock` is that of the limit.
+    """
+
+    def __init__(
+        self,
+        parts: IndexParts,
+        *,
+        walk: WalkPolicy,
+        origin: Origin = Origin.TERMINAL,
+        read_in_background: Callable[[Sequence[FilePath]], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._parts = parts
         self._docstore = parts.docstore
         self._walk = walk
         self._origin = origin
+        self._read_in_background = read_in_background
+        self._clock = clock
         self._lock = threading.Lock()
         self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
         self._skip_until = 0.0
 
     def refresh(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Index changes in or around some places, or everywhere, as far as time permits."""
-        return self._refresh(scope, seconds, seconds)
+        freshness = self._refresh(scope, seconds, seconds)
+        if not freshness.unread:
+            return freshness
+        with self._docstore.snapshot() as snapshot:
+            is_paused = bool(snapshot.pauses.all())
+        return freshness._replace(is_arriving=not is_paused and self._read_in_background(freshness.unread))
 
     def refresh_watched(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same in watched directories, where changes are indexed within seconds anyway.
@@ -99,7 +123,7 @@ class Refresher:
         return freshness
 
     def _check(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
-        began = time.monotonic()
+        began = self._clock()
         roots, built = self._roots(scope)
         if built is None:
             return Freshness()
@@ -109,7 +133,7 @@ class Refresher:
         planner = Plans(self._docstore, self._walk, recipe=built.recipe)
         for root in roots:
             try:
-                plan = planner.of(root, IndexOptions(), must_stop=lambda: time.monotonic() - began > walk_seconds)
+                plan = planner.of(root, IndexOptions(), must_stop=lambda: self._clock() - began > walk_seconds)
                 plans.append(_restrict(plan, scope))
             except WalkStoppedError:
                 cut_off_after = walk_seconds
@@ -117,11 +141,11 @@ class Refresher:
             except RootUnavailableError as error:
                 problems.append(f"{display(root)} could not be looked through: {error.message}")
         changed = [plan for plan in plans if _n_changes(plan)]
-        n_missing = sum(map(_n_changes, changed))
+        freshness = Freshness(sum(map(_n_changes, changed)))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
-            n_missing = self._index_changes(changed, began + seconds)
-        return Freshness(n_missing, tuple(problems), cut_off_after)
+            freshness = self._index_changes(changed, began + seconds)
+        return freshness._replace(problems=tuple(problems), cut_off_after=cut_off_after)
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
         with self._docstore.snapshot() as snapshot:
@@ -134,19 +158,37 @@ class Refresher:
         own = [root for root in near if not any(lies_in(root, directory) for directory in self._walk.own)]
         return own, Fingerprint.from_json(stored) if stored else None
 
-    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> int:
-        """Index changes; return how many files remain."""
+    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> Freshness:
+        """Index changes; return which files remain."""
         n_changes = sum(map(_n_changes, plans))
-        if sum(plan.n_bytes for plan in plans) > _MAX_BYTES or time.monotonic() > deadline:
-            return n_changes
-        with contextlib.suppress(LockedError, UnavailableError):
+        if sum(plan.n_bytes for plan in plans) > _MAX_BYTES:
+            return Freshness(n_changes)
+        remaining = Freshness(n_changes, unread=tuple(plan.directory for plan in plans))
+        if self._clock() > deadline:
+            return remaining
+        try:
             report = self._update(plans, deadline)
-            n_indexed = report.n_added + report.n_changed + report.n_moved + report.n_removed
-            return max(n_changes - n_indexed, 1) if report.outcome is not Outcome.COMPLETED else 0
-        return n_changes
+        except LockedError:
+            return self._while_locked(remaining)
+        except UnavailableError:
+            return Freshness(n_changes)
+        if report.outcome is Outcome.COMPLETED:
+            return Freshness()
+        n_indexed = report.n_added + report.n_changed + report.n_moved + report.n_removed
+        return remaining._replace(n_missing=max(n_changes - n_indexed, 1))
+
+    def _while_locked(self, remaining: Freshness) -> Freshness:
+        """Return what remains while another run writes: it may read the same files, or give way to one that does."""
+        with self._docstore.snapshot() as snapshot:
+            runs = [run for run in snapshot.runs.latest(1) if run.outcome is None]
+        if any(run.progress.phase.gives_way for run in runs):
+            return remaining
+        reads = (run for run in runs if run.progress.phase in {Phase.WALKING, Phase.READING})
+        covers = any(not run.directories or {*remaining.unread} <= {*run.directories} for run in reads)
+        return remaining._replace(unread=(), is_arriving=covers)
 
     def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
-        stop_reason = lambda: Outcome.INTERRUPTED if time.monotonic() > deadline else None  # noqa: E731 - as runs ask
+        stop_reason = lambda: Outcome.INTERRUPTED if self._clock() > deadline else None  # noqa: E731 - as runs ask
         with (
             hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason, wait=False) as lock,
             recorded_run(

@@ -6,13 +6,16 @@ There is no shell: a path is one argument, whatever it contains, and absolute, s
 from __future__ import annotations
 
 import os
-import shlex
-import shutil
 import sys
 from collections.abc import Mapping
 from typing import Final
 
 from directory_indexer.core.errors import UnavailableError
+from directory_indexer.core.lazy import lazily
+
+with lazily:
+    import shlex
+    import shutil
 
 _BEFORE: Final = frozenset(
     {"vi", "vim", "nvim", "view", "gvim", "nano", "pico", "emacs", "emacsclient", "kak", "micro", "joe", "ne", "mcedit"}

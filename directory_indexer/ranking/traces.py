@@ -7,10 +7,14 @@ and in which lines are the message: those that are neither frames nor the code s
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple
+
+from directory_indexer.core.lazy import lazily
+
+with lazily:
+    import textwrap
 
 
 class Frame(NamedTuple):

@@ -14,7 +14,6 @@ import os
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from functools import partial
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
@@ -40,6 +39,8 @@ from directory_indexer.storage.documents.shared_texts import SharingFile
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
+    from difflib import SequenceMatcher
+
     from directory_indexer.formats.office.sheets import column_name, column_number
 
 _MAX_COPIES: Final = 1_000

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from directory_indexer.core.ids import ChunkId
-from directory_indexer.formats.transcripts.events import HEADING_PRECISION_SECONDS, turn_time
-from directory_indexer.matching import LinePattern, PatternOptions
-from directory_indexer.search.grep import GrepRequest, grep
+from directory_indexer.core.lazy import lazily
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.search.scope import Scope, scope_of
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import Snapshot
+
+with lazily:
+    from directory_indexer.formats.transcripts import events
+    from directory_indexer.matching import LinePattern, PatternOptions
+    from directory_indexer.search.grep import GrepRequest, grep
 
 
 def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
@@ -47,8 +50,8 @@ def filter_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchReque
 
 def _is_of_the_time(stored: IndexedChunk, request: SearchRequest) -> bool:
     """Whether a turn is within the requested time; of other passages, the file has been checked."""
-    moment = turn_time(stored.chunk.heading) if stored.facts.kind == "transcript" else None
+    moment = events.turn_time(stored.chunk.heading) if stored.facts.kind == "transcript" else None
     if moment is None:
         return True
-    is_late_enough = request.since is None or moment + HEADING_PRECISION_SECONDS > request.since
+    is_late_enough = request.since is None or moment + events.HEADING_PRECISION_SECONDS > request.since
     return is_late_enough and (request.until is None or moment < request.until)

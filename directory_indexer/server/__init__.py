@@ -19,7 +19,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
-from directory_indexer.indexing.background_embedding import index_command
+from directory_indexer.indexing.background_runs import index_command
 from directory_indexer.server.log_lines import log_to_stderr
 from directory_indexer.server.middleware.access import Access
 from directory_indexer.server.startup import FROM_CLUSTER, INSTRUCTIONS, EarlyHandshake, importing
@@ -29,7 +29,7 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.collections.background import Administration, IngestWorker
     from directory_indexer.collections.collections import Collections
-    from directory_indexer.indexing.background_embedding import EmbeddingProcess
+    from directory_indexer.indexing.background_runs import EmbeddingProcess
     from directory_indexer.server.admin_jobs import AdminJobs
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.index_jobs import CollectionJobs, IndexJobs

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from directory_indexer.app import App
+from directory_indexer.config import load_config
 from directory_indexer.core.lock import write_lock
+from directory_indexer.core.notes import NoteKind
 from directory_indexer.core.paths import FilePath
+from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.indexing.refresh import Refresher
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import GrepRequest, grep
+from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from indexes import Index
 
     from directory_indexer.indexing.refresh import Freshness
+    from directory_indexer.storage.documents.store import DocStore
 
 LONG_ENOUGH = 100.0
 
@@ -143,3 +154,91 @@ def test_a_glance_that_is_cut_off_leaves_it_to_the_watch_for_a_while_and_says_so
     assert "may not be in the index yet" in glance(index, seconds=0.0).notes[0].text
     assert "may not be in the index yet" in index.app.refresher.refresh_watched((), seconds=LONG_ENOUGH).notes[0].text
     assert names_with(index, "two") == set()
+
+
+def clock_of_slow_reading(docstore: DocStore) -> float:
+    """Time stands still until something is read, which takes longer than any search waits."""
+    with docstore.snapshot() as snapshot:
+        return 1000.0 if any(run.outcome is None for run in snapshot.runs.latest(1)) else 0.0
+
+
+def slow_look(index: Index, *, starts: bool = True) -> tuple[Freshness, list[Sequence[FilePath]]]:
+    """Refresh where a worker takes too long to start; return also what was left to the background."""
+    assert index.indexer  # sets the policies of the test
+    left: list[Sequence[FilePath]] = []
+    freshness = Refresher(
+        index.app.index_parts,
+        walk=index.app.policies.walk,
+        clock=lambda: clock_of_slow_reading(index.docstore),
+        read_in_background=lambda directories: (left.append(directories), starts)[1],
+    ).refresh((), seconds=1.0)
+    return freshness, left
+
+
+def test_what_there_was_no_time_for_is_read_in_the_background_and_in_the_next_answer(tmp_path: Path) -> None:
+    root = tmp_path / "notes"
+    root.mkdir()
+    (tmp_path / "config.json").write_text(json.dumps({"indexing": {"embedding": "off"}}), encoding="utf-8")
+    app = App(load_config(file=tmp_path / "config.json", data_dir=tmp_path / "data", environ={}))
+    (root / "a.md").write_text("one\n", encoding="utf-8")
+    app.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    (root / "b.csv").write_text("kestrel,falcon\n", encoding="utf-8")
+    refresher = Refresher(
+        app.index_parts,
+        walk=app.policies.walk,
+        clock=lambda: clock_of_slow_reading(app.docstore),
+        read_in_background=app.reading_process.start,
+    )
+    [note] = refresher.refresh((), seconds=1.0).notes
+    assert str(note) == "1 file changed since the last run and is being indexed now"
+    assert app.reading_process.wait() == 0
+    assert app.refresh(()) == ()
+    with app.docstore.snapshot() as snapshot:
+        matches = grep(snapshot, GrepRequest(PatternOptions(("kestrel",), are_texts=True)))
+    assert [match.path for match in matches.files] == [str(root / "b.csv")]
+    app.close()
+
+
+def test_only_directories_with_changes_are_left_to_the_background(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    assert slow_look(index)[1] == []
+    index.write("a.md", "two\n")
+    freshness, left = slow_look(index)
+    assert left == [(str(index.root),)]
+    assert [note.kind for note in freshness.notes] == [NoteKind.ARRIVING]
+
+
+def test_a_search_names_the_command_where_no_process_can_be_started(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    [note] = slow_look(index, starts=False)[0].notes
+    assert note.command.startswith("dirindex index")
+
+
+def test_nothing_is_read_in_the_background_while_a_run_is_paused(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    with index.docstore.transaction() as transaction:
+        run_id = transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host=FilePath("elsewhere"))
+        transaction.pauses.put(run_id)
+        transaction.runs.finish(run_id, Outcome.PAUSED, "")
+    freshness, left = slow_look(index)
+    assert left == []
+    assert freshness.notes[0].command
+
+
+@pytest.mark.parametrize("phase", [Phase.READING, Phase.MERGING])
+def test_what_another_run_reads_now_is_said_to_be_on_its_way(index: Index, phase: Phase) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    with write_lock(index.app.lock_path, wait=False), index.docstore.transaction() as transaction:
+        run_id = transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host=FilePath("elsewhere"))
+        transaction.runs.update(run_id, RunProgress(phase))
+    with write_lock(index.app.lock_path, wait=False):
+        freshness = look(index)
+    assert freshness.n_missing == 1
+    assert freshness.is_arriving is (phase is Phase.READING)

@@ -11,7 +11,7 @@ import pytest
 from directory_indexer.config import load_config
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import file_path
-from directory_indexer.indexing.background_embedding import EmbeddingProcess, EmbeddingWork, embedding_command
+from directory_indexer.indexing.background_runs import EmbeddingProcess, EmbeddingWork, embedding_command
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 
 if TYPE_CHECKING:

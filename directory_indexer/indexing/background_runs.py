@@ -1,7 +1,7 @@
-"""Background embedding in a process of its own while this one watches or serves; one process per index does so.
+"""Background runs in processes of their own: embedding while this one watches or serves, and reading of changed files.
 
-Such a process can lower its priority without slowing down answers of this one, and its results are kept however it
-ends.
+A process that embeds can lower its priority without slowing down answers of this one; one process per index does so.
+The results of both are kept however they end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.core.errors import DirIndexError, ExitCode
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY, isolated_command, without_python_settings
 from directory_indexer.core.lock import try_lock
-from directory_indexer.core.paths import exact_text
+from directory_indexer.core.paths import FilePath, exact_text
 from directory_indexer.storage.documents.queries import IndexScope
 
 _POLL_SECONDS = 1.0
@@ -98,7 +98,7 @@ class EmbeddingProcess:
         with self._lock:
             if self._stopped.is_set():
                 return
-            self._process = process = self._start_process()
+            self._process = process = _start(self._command)
         code = process.wait()
         n_remaining = self._waiting().n_chunks
         if code == ExitCode.INTERRUPTED:
@@ -110,37 +110,59 @@ class EmbeddingProcess:
         else:
             self._retry_seconds = _RETRY_SECONDS
 
-    def _start_process(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - this program
-            self._command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd=NEUTRAL_DIRECTORY,
-            env=without_python_settings(with_absolute_paths(os.environ)),
-        )
+
+class ReadingProcess:
+    """Makes changed files searchable by words, in a process that outlives this one; one at a time."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = tuple(command)
+        self._directories: frozenset[FilePath] = frozenset()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, directories: Sequence[FilePath]) -> bool:
+        """Start to read what has changed in directories, unless a process does; return whether one does."""
+        if self._process is not None and self._process.poll() is None:
+            return self._directories.issuperset(directories)
+        try:
+            # An interrupt from the keyboard is for the command alone.
+            self._process = _start((*self._command, *map(exact_text, directories)), in_own_session=True)
+        except OSError:
+            return False
+        self._directories = frozenset(directories)
+        return True
+
+    def wait(self) -> int:
+        """Wait for the end of the process, and return its exit code."""
+        return 0 if self._process is None else self._process.wait()
 
 
-def index_command(loaded: LoadedConfig) -> tuple[str, ...]:
+def _start(command: Sequence[str], *, in_own_session: bool = False) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - this program
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=NEUTRAL_DIRECTORY,
+        env=without_python_settings(with_absolute_paths(os.environ)),
+        start_new_session=in_own_session,
+    )
+
+
+def index_command(loaded: LoadedConfig, *, effort: str = "background") -> tuple[str, ...]:
     """Return the command that indexes into the same index at low priority; resolved directories are appended to it."""
     config = ("--config", str(loaded.file)) if loaded.file else ()
     where = ("--data-dir", str(loaded.data_dir))
     which = () if loaded.collection == DEFAULT else ("--collection", loaded.collection)
-    words = (
-        "index",
-        "--json",
-        "--quiet",
-        "--exact",
-        "--from-server",
-        "--effort",
-        "background",
-        *config,
-        *where,
-        *which,
-    )
+    words = ("index", "--json", "--quiet", "--exact", "--from-server", "--effort", effort, *config, *where, *which)
     return isolated_command("directory_indexer.cli:main", *words)
 
 
 def embedding_command(loaded: LoadedConfig, scope: IndexScope) -> tuple[str, ...]:
     """Return the command that embeds waiting chunks in a part of the same index, without reading directories."""
     return (*index_command(loaded), "--waiting-only", "--unless-paused", "--", *map(exact_text, scope.roots))
+
+
+def reading_command(loaded: LoadedConfig) -> tuple[str, ...]:
+    """Return the command that makes changes searchable by words; the tracked directories are appended to it."""
+    words = ("--no-ocr", "--no-wait", "--tracked-only", "--unless-paused", "--")
+    return (*index_command(loaded, effort="none"), *words)
