@@ -166,11 +166,16 @@ def slow_look(index: Index, *, starts: bool = True) -> tuple[Freshness, list[Seq
     """Refresh where a worker takes too long to start; return also what was left to the background."""
     assert index.indexer  # sets the policies of the test
     left: list[Sequence[FilePath]] = []
+
+    def start(directories: Sequence[FilePath]) -> bool:
+        left.append(directories)
+        return starts
+
     freshness = Refresher(
         index.app.index_parts,
         walk=index.app.policies.walk,
         clock=lambda: clock_of_slow_reading(index.docstore),
-        read_in_background=lambda directories: (left.append(directories), starts)[1],
+        read_in_background=start,
     ).refresh((), seconds=1.0)
     return freshness, left
 
