@@ -214,13 +214,12 @@ def _serve(listener: socket.socket) -> None:
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
-    sources: list[socket.socket | int] = [listener, wakes]
     while True:
-        ready, _, _ = select.select(sources, [], [])
+        ready, _, _ = select.select([listener.fileno(), wakes], [], [])
         if wakes in ready:
             os.read(wakes, _MOST_READ)
             _answer_ended(running)
-        if listener in ready:
+        if listener.fileno() in ready:
             connection, _ = listener.accept()
             try:
                 call, streams = _received(connection)
