@@ -220,6 +220,7 @@ def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> Pars
         include_secrets=indexing.include_secrets,
         chunking=chunking.ChunkPolicy(size=indexing.chunk_size, overlap=indexing.overlap),
         count_tokens=wordpiece.count_chunk_tokens,
+        weigh_lines=wordpiece.weigh_lines,
         follow_symlinks=indexing.follow_symlinks,
         n_workers=min(indexing.concurrency, os.cpu_count() or 1),
         members=WalkPolicy(

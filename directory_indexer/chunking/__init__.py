@@ -17,6 +17,7 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.chunking.chunks import Chunk
+    from directory_indexer.chunking.cuts import LineWeights
     from directory_indexer.chunking.splitting import cut_document
     from directory_indexer.formats.document import Document
 
@@ -35,11 +36,17 @@ class ChunkPolicy(NamedTuple):
     overlap: int = 0
 
 
-def chunk(document: Document, *, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
+def chunk(
+    document: Document,
+    *,
+    policy: ChunkPolicy,
+    count_tokens: Callable[[str], int],
+    weigh_lines: LineWeights | None = None,
+) -> tuple[Chunk, ...]:
     """Split a document into chunks that have, with their headings, at most `policy.size` tokens.
 
-    `count_tokens` must not return more for a text than the sum over its parts when it is split at white space.
+    `count_tokens` must return for a text the sum over its lines, unless `weigh_lines` counts the lines.
     """
     # Imported lazily: its patterns take 10 ms to compile, which a process that only delegates to workers saves.
 
-    return cut_document(document, policy, count_tokens)
+    return cut_document(document, policy, count_tokens, weigh_lines)

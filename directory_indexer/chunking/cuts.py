@@ -1,7 +1,7 @@
 """Candidate cuts of a text, their quality, and the choice among them: lines, sentences, words, then characters.
 
-A range of text is counted once, and again in parts if it is too long, so the work is linear; only as many units are
-held as fill two pieces, so 50 MB on one line take no more memory than the same on a million lines.
+Each line is counted once, and again in parts if it is too long, so the work is linear. Only as many units are held as
+fill two pieces.
 """
 
 from __future__ import annotations
@@ -9,48 +9,120 @@ from __future__ import annotations
 import re
 import unicodedata
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Final, NamedTuple
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import accumulate, compress
+from typing import Final, NamedTuple, TypeAlias
+
+LineWeights: TypeAlias = Callable[[Sequence[str]], Iterable[int]]
+"""A function that weighs lines: the tokens of a range of lines are the sum of their weights divided by `TOKEN_WEIGHT`,
+rounded up."""
+
+TOKEN_WEIGHT: Final = 3
 
 
 class Unit(NamedTuple):
-    """A range of text that is not split: its cost, and the quality of its start as a cut."""
+    """A range of text that is not split: its cost, and the quality of its start as a cut.
+
+    The strength of a line depends on the line `above` it, which begins there, and is computed only for lines where a
+    piece can end.
+    """
 
     start: int
     end: int
     n_tokens: int
     cost: int
-    strength: int
+    strength: int = 0
+    above: int | None = None
 
 
-class Ruler(NamedTuple):
-    """Measures text: the token counter, and the capacity of a piece."""
+class Ruler:
+    """Measures ranges of a text by its lines, which are counted together; blank ones belong to the line above."""
 
-    count_tokens: Callable[[str], int]
-    capacity: int
+    def __init__(
+        self, text: str, count_tokens: Callable[[str], int], weigh_lines: LineWeights | None, *, most_tokens: int
+    ) -> None:
+        """Count the lines that may have at most `most_tokens`; longer ones only count as too long."""
+        self.text = text
+        self.count_tokens = count_tokens
+        lines = text.split("\n")
+        visible = list(map(str.strip, lines))
+        starts = accumulate(map(_LINE_END_LENGTH.__add__, map(len, lines)), initial=0)
+        # Arrays, since a text may be a million lines of one letter.
+        self._starts = array("q", compress(starts, visible))
+        lines, visible = list(compress(lines, visible)), list(filter(None, visible))
+        most = _MAX_TOKEN_CHARS * (most_tokens + 1)
+        is_any_long = max(map(len, visible)) > most
+        if is_any_long:
+            lines = [line if len(part) <= most else "" for line, part in zip(lines, visible, strict=True)]
+        weights = weigh_lines(lines) if weigh_lines else (TOKEN_WEIGHT * count_tokens(line) for line in lines)
+        if is_any_long:
+            weights = (weight or TOKEN_WEIGHT * len(part) for weight, part in zip(weights, visible, strict=True))
+        self._sums = array("q", accumulate(weights, initial=0))
 
-    def unit(self, text: str, start: int, end: int, strength: int) -> Unit | None:
-        """Measure a range of text; None if it exceeds a piece."""
-        part = text[start:end]
+    def unit(self, start: int, end: int, strength: int, capacity: int) -> Unit | None:
+        """Measure a range of the text; None if it costs more than `capacity`."""
+        first, last = self._lines_of(start, end)
+        if not (self._begins_line(start, first) and self._ends_line(end, last)):
+            return self.part(start, end, strength, capacity)
+        n_tokens = -(-(self._sums[last] - self._sums[first]) // TOKEN_WEIGHT)
+        if n_tokens > capacity:
+            return None
+        if (end - start) // _MAX_TOKEN_CHARS > n_tokens:
+            return self.part(start, end, strength, capacity)
+        return Unit(start, end, n_tokens, n_tokens, strength + _tie_breaker(self.text[start:end]))
+
+    def part(self, start: int, end: int, strength: int, capacity: int) -> Unit | None:
+        """Measure a range of the text without its lines."""
+        part = self.text[start:end]
         if len(part) > _MAX_BLANKS:
             part = _countable(part)
         # A word of a megabyte may be one unknown token, but must not become a chunk of a megabyte.
         cost = len(part) // _MAX_TOKEN_CHARS
-        if cost > self.capacity:
+        if cost > capacity:
             return None
         n_tokens = self.count_tokens(part)
         cost = max(cost, n_tokens)
-        return Unit(start, end, n_tokens, cost, strength + _tie_breaker(part)) if cost <= self.capacity else None
+        return Unit(start, end, n_tokens, cost, strength + _tie_breaker(part)) if cost <= capacity else None
 
+    def units(self, start: int, end: int, strength: int, capacity: int) -> Iterator[Unit]:
+        """Yield units of a range that cost at most half of `capacity`; `strength` is that of its start."""
+        first, last = self._lines_of(start, end)
+        bounds = array("q", (start, *self._starts[first + 1 : last], end))
+        sums, n_whole = self._sums[first:], last - first - (not self._ends_line(end, last))
+        yield from _units_of(self, _Span(start, bounds[1], strength), capacity, _FINER)
+        above = _first_character(self.text, start, end)
+        # Hot loop: nearly every line is a unit.
+        for index in range(1, last - first):
+            line, line_end = bounds[index], bounds[index + 1]
+            n_tokens = -(-(sums[index + 1] - sums[index]) // TOKEN_WEIGHT)
+            is_short = line_end - line < _MAX_TOKEN_CHARS * (n_tokens + 1) and 2 * n_tokens <= capacity
+            if is_short and index < n_whole:
+                yield Unit(line, line_end, n_tokens, n_tokens, 0, above)
+            else:
+                span = _Span(line, line_end, _strength_below(self.text, above, line))
+                yield from _units_of(self, span, capacity, _FINER)
+            above = line
 
-def units_of(text: str, start: int, end: int, *, ruler: Ruler, strength: int) -> Iterator[Unit]:
-    """Yield units of a range that cost at most half a piece; `strength` is that of its start."""
-    # Hot loop: nearly every line is a unit.
-    for line in _lines(text, start, end, strength):
-        if (unit := ruler.unit(text, *line)) and 2 * unit.cost <= ruler.capacity:
-            yield unit
-        else:
-            yield from _finer_units(text, _Span(*line), ruler, (_sentences, _clumps, _words))
+    def strength(self, unit: Unit) -> int:
+        """Return the quality of the start of a unit as a cut."""
+        if unit.above is None:
+            return unit.strength
+        return _strength_below(self.text, unit.above, unit.start) + _tie_breaker(self.text[unit.start : unit.end])
+
+    def _lines_of(self, start: int, end: int) -> tuple[int, int]:
+        """Return the index of the first line in a range, which may begin before it, and that after the last one."""
+        first = bisect_right(self._starts, _first_character(self.text, start, end)) - 1
+        return first, bisect_left(self._starts, end)
+
+    def _begins_line(self, start: int, line: int) -> bool:
+        line_start = self._starts[line]
+        return start <= line_start or self.text[line_start:start].isspace()
+
+    def _ends_line(self, end: int, following: int) -> bool:
+        line = self._starts[following] if following < len(self._starts) else len(self.text)
+        return end == line or self.text[end:line].isspace()
 
 
 def sentence_starts(text: str, start: int, end: int) -> list[int]:
@@ -58,7 +130,7 @@ def sentence_starts(text: str, start: int, end: int) -> list[int]:
     return [sentence.start for sentence in _sentences(text, _Span(start, end, 0))][1:]
 
 
-def cut(units: Iterable[Unit], capacity: int) -> Iterator[list[Unit]]:
+def cut(units: Iterable[Unit], capacity: int, strength_of: Callable[[Unit], int]) -> Iterator[list[Unit]]:
     """Group units into pieces that cost between half of `capacity` and all of it, at the best cuts.
 
     A cut depends only on the next piece's worth of text, so that cuts soon realign after an edit. The rest is divided
@@ -70,22 +142,24 @@ def cut(units: Iterable[Unit], capacity: int) -> Iterator[list[Unit]]:
         window.append(unit)
         cost += unit.cost
         while cost > 2 * capacity:
-            cost -= yield from _take(window, capacity / 2, capacity, target=capacity)
+            cost -= yield from _take(window, strength_of, (capacity / 2, capacity, capacity))
     while cost > capacity:
         low, high = max(cost - capacity, cost / 3), min(capacity, 2 * cost / 3)
-        cost -= yield from _take(window, low, high, target=cost / 2)
+        cost -= yield from _take(window, strength_of, (low, high, cost / 2))
     if window:
         yield window
 
 
-def _take(window: list[Unit], low: float, high: float, *, target: float) -> Generator[list[Unit], None, int]:
-    piece = window[: _best_cut(window, low, high, target)]
+def _take(
+    window: list[Unit], strength_of: Callable[[Unit], int], costs: tuple[float, float, float]
+) -> Generator[list[Unit], None, int]:
+    piece = window[: _best_cut(window, strength_of, *costs)]
     yield piece
     del window[: len(piece)]
     return sum(unit.cost for unit in piece)
 
 
-def _best_cut(window: list[Unit], low: float, high: float, target: float) -> int:
+def _best_cut(window: list[Unit], strength_of: Callable[[Unit], int], low: float, high: float, target: float) -> int:
     """Return the number of units of the best piece that costs `low` to `high`, or of the largest if there is none."""
     best, best_score = 0, 0.0
     largest = 1
@@ -95,9 +169,10 @@ def _best_cut(window: list[Unit], low: float, high: float, target: float) -> int
         if filled > high:
             break
         largest = index
-        score = window[index].strength - _EVENNESS * abs(filled - target) / target
-        if filled >= low and (not best or score >= best_score):
-            best, best_score = index, score
+        if filled >= low:
+            score = strength_of(window[index]) - _EVENNESS * abs(filled - target) / target
+            if not best or score >= best_score:
+                best, best_score = index, score
     return best or largest
 
 
@@ -122,26 +197,18 @@ class _Span(NamedTuple):
     strength: int
 
 
-def _finer_units(
-    text: str, span: _Span, ruler: Ruler, finer: tuple[Callable[[str, _Span], Iterator[_Span]], ...]
+def _units_of(
+    ruler: Ruler, span: _Span, capacity: int, finer: Sequence[Callable[[str, _Span], Iterator[_Span]]]
 ) -> Iterator[Unit]:
-    """Split a range that is too large for a unit."""
-    if not finer:
-        yield from _windows(text, span, ruler)
-        return
-    for part in finer[0](text, span):
-        if (unit := ruler.unit(text, *part)) and 2 * unit.cost <= ruler.capacity:
-            yield unit
-        else:
-            yield from _finer_units(text, part, ruler, finer[1:])
-
-
-def _lines(text: str, start: int, end: int, strength: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the spans of the lines, each with the blank lines below it, and the first with those above."""
-    for line in _LINE.finditer(text, _first_character(text, start, end), end):
-        line_end = line.end()
-        yield start, line_end, strength
-        start, strength = line_end, _strength_below(text, line)
+    """Yield a range as a unit, or else those of its sentences, and so on."""
+    unit = ruler.part(*span, capacity)
+    if unit and 2 * unit.cost <= capacity:
+        yield unit
+    elif finer:
+        for part in finer[0](ruler.text, span):
+            yield from _units_of(ruler, part, capacity, finer[1:])
+    else:
+        yield from _windows(ruler, span, capacity)
 
 
 def _first_character(text: str, start: int, end: int) -> int:
@@ -149,27 +216,23 @@ def _first_character(text: str, start: int, end: int) -> int:
     return match.start() if match else start
 
 
-def _strength_below(text: str, line: re.Match[str]) -> int:
-    """Return the quality of a cut between a line and the next one."""
-    following = _LINE_START.match(text, line.end())
+def _strength_below(text: str, above: int, start: int) -> int:
+    """Return the quality of a cut at the start of a line, with the line above it."""
+    following = _LINE_START.match(text, start)
     if not following or following.lastgroup == "closing":
         return _CLOSING_STRENGTH
     strength = _LINE_STRENGTH
-    blank, end = line.span(_BLANK)
-    if end > blank:
+    line_end = text.index("\n", above)
+    if line_end + 1 < start:
         strength = _PARAGRAPH_STRENGTH
     elif following.lastgroup == "item":
         strength = _ITEM_STRENGTH
     # A heading is short, has no full stop, and is followed by a longer line.
-    is_short = 0 < blank - 1 - line.start() <= _MAX_HEADING_CHARS
-    if is_short and text.find("\n", end, end + _MAX_HEADING_CHARS) < 0 and not _ends_with_stop(text, line):
-        strength -= _HEADING_WEAKNESS
+    is_short = 0 < line_end - above <= _MAX_HEADING_CHARS
+    if is_short and text.find("\n", start, start + _MAX_HEADING_CHARS) < 0:
+        strength -= _HEADING_WEAKNESS * (text[above:line_end].rstrip()[-1:] not in _STOPS)
     indentation = following[_INDENTATION]
     return strength - min(len(indentation.expandtabs(4)), _MAX_INDENTATION) if indentation else strength
-
-
-def _ends_with_stop(text: str, line: re.Match[str]) -> bool:
-    return text[line.start() : line.start(_BLANK) - 1].rstrip()[-1:] in _STOPS
 
 
 def _sentences(text: str, span: _Span) -> Iterator[_Span]:
@@ -194,27 +257,28 @@ def _parts(end_of_part: re.Pattern[str], text: str, span: _Span, strength: int) 
         yield _Span(start, span.end, strength if start > span.start else span.strength)
 
 
-def _windows(text: str, span: _Span, ruler: Ruler) -> Iterator[Unit]:
+def _windows(ruler: Ruler, span: _Span, capacity: int) -> Iterator[Unit]:
     """Split a word that is longer than half a piece into pieces of its own.
 
     They are not joined again, since the tokens of two halves of a word do not add up to those of the word.
     """
-    start, strength = span.start, span.strength
-    begin = _first_character(text, start, span.end)
-    last = begin + len(text[begin : span.end].rstrip())
+    text, (start, end, strength) = ruler.text, span
+    begin = _first_character(text, start, end)
+    last = begin + len(text[begin:end].rstrip())
     while begin < last:
-        stop = _window_end(text, begin, last, ruler)
-        end = stop if stop < last else span.end
-        n_tokens = ruler.count_tokens(_countable(text[start:end]))
-        cost = ruler.capacity if stop < last else n_tokens
-        yield Unit(start, end, n_tokens, cost, strength)
+        stop = _window_end(ruler, begin, last, capacity)
+        unit_end = stop if stop < last else end
+        n_tokens = ruler.count_tokens(_countable(text[start:unit_end]))
+        cost = capacity if stop < last else n_tokens
+        yield Unit(start, unit_end, n_tokens, cost, strength)
         start, begin, strength = stop, stop, 0
 
 
-def _window_end(text: str, start: int, last: int, ruler: Ruler) -> int:
-    stop = min(last, start + 4 * ruler.capacity)
-    while (n_tokens := ruler.count_tokens(text[start:stop])) > ruler.capacity and stop > start + 1:
-        stop = start + max(1, (stop - start) * ruler.capacity // (n_tokens + 1))
+def _window_end(ruler: Ruler, start: int, last: int, capacity: int) -> int:
+    text = ruler.text
+    stop = min(last, start + 4 * capacity)
+    while (n_tokens := ruler.count_tokens(text[start:stop])) > capacity and stop > start + 1:
+        stop = start + max(1, (stop - start) * capacity // (n_tokens + 1))
     if stop == last:
         return last
     marks = list(re.compile(_MARK).finditer(text, stop - (stop - start) // 4, stop))
@@ -225,6 +289,8 @@ def _window_end(text: str, start: int, last: int, ruler: Ruler) -> int:
     return next(letters, stop)
 
 
+_LINE_END_LENGTH: Final = 1
+_FINER: Final = (_sentences, _clumps, _words)
 _MAX_TOKEN_CHARS: Final = 16
 _EVENNESS: Final = 30
 _MAX_BLANKS: Final = 64
@@ -243,8 +309,6 @@ _WORD_STRENGTH: Final = 5
 _MAX_INDENTATION: Final = 24
 
 _CHARACTER: Final = re.compile(r"\S")
-_LINE: Final = re.compile(r"[^\n]*+\n((?:[^\S\n]*+\n)*+)(?:[^\S\n]+\Z)?|[^\n]+")
-_BLANK: Final = 1
 _LINE_START: Final = re.compile(
     r"([ \t]*)(?:(?P<closing>[)\]}]|(?:end|else|elif|elsif|except|catch|finally|then|fi|done)\b)"
     r"|(?P<item>[-*+•|]\s|\|\S|\d{1,3}[.)]\s))?"

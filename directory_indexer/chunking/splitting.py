@@ -6,20 +6,28 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain, groupby, pairwise, takewhile
+from functools import lru_cache
+from itertools import accumulate, chain, groupby, pairwise
 from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.chunking.chunks import Chunk, LineCut, SheetRows, format_rows
-from directory_indexer.chunking.cuts import Ruler, Unit, cut, sentence_starts, units_of
+from directory_indexer.chunking.cuts import LineWeights, Ruler, Unit, cut, sentence_starts
 from directory_indexer.formats.document import CellMark, Document, Section
 
 
-def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int]) -> tuple[Chunk, ...]:
+def cut_document(
+    document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int], weigh_lines: LineWeights | None
+) -> tuple[Chunk, ...]:
     """Split a document into chunks according to the policy."""
-    cutter = _Cutter(document.text, policy, count_tokens)
-    sections = [_measured(flow, cutter) for flow in _flows(document)]
+    flows = list(_flows(document))
+    if not flows:
+        return ()
+    ruler = Ruler(document.text, count_tokens, weigh_lines, most_tokens=policy.size)
+    # A heading is counted for its section, and again for each of its chunks.
+    cutter = _Cutter(ruler, policy, lru_cache(maxsize=256)(count_tokens))
+    sections = [_measured(flow, cutter) for flow in flows]
     pieces = chain.from_iterable(_pieces(group, cutter) for group in _groups(sections, policy))
     return tuple(_chunks(document, pieces))
 
@@ -27,7 +35,7 @@ def cut_document(document: Document, policy: ChunkPolicy, count_tokens: Callable
 class _Cutter(NamedTuple):
     """The context of chunking one document."""
 
-    text: str
+    ruler: Ruler
     policy: ChunkPolicy
     count_tokens: Callable[[str], int]
 
@@ -82,10 +90,10 @@ def _flows(document: Document) -> Iterator[_Flow]:
 
 
 def _measured(flow: _Flow, cutter: _Cutter) -> _Section:
-    text, policy, count_tokens = cutter
+    ruler, policy, count_tokens = cutter
     n_heading_tokens = min(count_tokens(_SEPARATOR.join(flow.headings)), policy.size // 4)
     capacity = policy.size - _N_MARKS - n_heading_tokens
-    unit = Ruler(count_tokens, capacity).unit(text, flow.start, flow.end, flow.strength)
+    unit = ruler.unit(flow.start, flow.end, flow.strength, capacity)
     if unit is None or 2 * unit.cost > capacity or flow.is_apart:
         return _Section(flow, n_heading_tokens, unit, is_small=False)
     # The heading of a chunk lists the names of all its sections, separated by commas.
@@ -128,22 +136,22 @@ def _pieces(group: list[_Section], cutter: _Cutter) -> Iterator[_Piece]:
 
 
 def _cut(group: list[_Section], cutter: _Cutter) -> Iterator[list[Unit]]:
-    text, policy, count_tokens = cutter
+    ruler, policy, _ = cutter
     capacity = policy.size - _N_MARKS - max(section.n_heading_tokens for section in group)
     units = [section.unit for section in group if section.unit]
     if len(units) == len(group) and (all(section.is_small for section in group) or len(group) == 1):
-        return cut(units, capacity)
+        return cut(units, capacity, ruler.strength)
     if len(units) == len(group) and sum(unit.cost for unit in units) <= capacity:
         return iter([units])
-    ruler = Ruler(count_tokens, capacity - _n_overlap(policy))
-    return cut(chain.from_iterable(_units(section, text, ruler) for section in group), ruler.capacity)
+    capacity -= _n_overlap(policy)
+    return cut(chain.from_iterable(_units(section, ruler, capacity) for section in group), capacity, ruler.strength)
 
 
-def _units(section: _Section, text: str, ruler: Ruler) -> Iterable[Unit]:
-    if section.unit and 2 * section.unit.cost <= ruler.capacity:
+def _units(section: _Section, ruler: Ruler, capacity: int) -> Iterable[Unit]:
+    if section.unit and 2 * section.unit.cost <= capacity:
         return (section.unit,)
     flow = section.flow
-    return units_of(text, flow.start, flow.end, ruler=ruler, strength=flow.strength)
+    return ruler.units(flow.start, flow.end, flow.strength, capacity)
 
 
 def _n_overlap(policy: ChunkPolicy) -> int:
@@ -152,7 +160,7 @@ def _n_overlap(policy: ChunkPolicy) -> int:
 
 def _shared(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tuple[int, int]:
     """Return the overlap of a piece with the previous one in the same section: whole lines, or else whole sentences."""
-    text, policy, count_tokens = cutter
+    text, policy, count_tokens = cutter.ruler.text, cutter.policy, cutter.count_tokens
     start, n_tokens = previous[-1].end, 0
     for unit in reversed(previous[1:]):
         if unit.start < section_start or n_tokens + unit.n_tokens > _n_overlap(policy):
@@ -189,18 +197,21 @@ def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Cal
 def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     # The common prefix of the first and the last in order is that of all.
     first, last = min(paths), max(paths)
-    return tuple(name for name, _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+    if first == last[: len(first)]:
+        return first
+    return first[: next(depth for depth, (name, other) in enumerate(zip(first, last, strict=False)) if name != other)]
 
 
 def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
     text = document.text
-    page_starts = [section.start for section in document.sections]
-    rows = _SheetLines(document)
+    has_pages = any(section.page is not None for section in document.sections)
+    page_starts = [section.start for section in document.sections] if has_pages else []
+    rows = _SheetLines(document) if document.cells else None
     position, line = 0, 1
     for ordinal, (shared_start, start, end, n_tokens, heading) in enumerate(pieces):
         line += text.count("\n", position, start)
         position = start
-        start_line = line - text.count("\n", shared_start, start)
+        start_line = line - text.count("\n", shared_start, start) if shared_start < start else line
         end_line = line + text.count("\n", start, end - 1)
         yield Chunk(
             ordinal=ordinal,
@@ -210,9 +221,9 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
             end_char=end,
             start_line=start_line,
             end_line=end_line,
-            page=_page(document, page_starts, shared_start),
+            page=_page(document, page_starts, shared_start) if has_pages else None,
             heading=heading,
-            cell=format_rows(rows.between(start_line, end_line)),
+            cell=format_rows(rows.between(start_line, end_line)) if rows else "",
             line_cut=_line_cut(text, shared_start),
         )
 

@@ -14,11 +14,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final, TypeVar
 
+from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import verified_file
+
+with lazily:
+    from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -61,6 +65,15 @@ def _vocabulary() -> dict[str, int]:
     return dict(zip(tokens, range(len(tokens)), strict=True))
 
 
+@cache
+def _continuations() -> tuple[BytesAhoCorasick, list[int]]:
+    """Return a matcher of the pieces within words, and their ids."""
+    pieces = {token[len(_MARK) :]: id_ for token, id_ in _vocabulary().items() if token.startswith(_MARK)}
+    matcher = BytesAhoCorasick((piece.encode() for piece in pieces), matchkind=MatchKind.LeftmostLongest)
+    return matcher, list(pieces.values())
+
+
+_MARK = "##"
 # Longer words are one unknown token.
 _MAX_WORD_CHARS = 100
 _MAX_PIECE_CHARS = 18
@@ -74,6 +87,8 @@ _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
 _PUNCTUATION = bytes(code for code in range(33, 127) if not chr(code).isalnum())
 _CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
 _ALL_BUT_PUNCTUATION = bytes(set(range(256)) - set(_PUNCTUATION))
+_ALL_BUT_PUNCTUATION_AND_ENDS = bytes(set(_ALL_BUT_PUNCTUATION) - set(b"\n"))
+_LINES_AT_ONCE = 4096
 _ASCII_WORD = re.compile("[a-z0-9]+|[^ \\ta-z0-9\\r\\n]")
 _WITHOUT_CONTROLS = {**dict.fromkeys(_CONTROLS), **{big: chr(big).lower() for big in _CAPITALS}}
 _UNKNOWN_TOKEN = 100
@@ -124,18 +139,18 @@ def _ids_of(word: str) -> tuple[int, ...]:
     """Split a word greedily into the longest pieces of the vocabulary."""
     if len(word) > _MAX_WORD_CHARS:
         return (_UNKNOWN_TOKEN,)
-    ids: list[int] = []
     vocabulary = _vocabulary()
-    mark, rest = "", word
-    while len(rest) > len(mark):
-        end = min(len(rest), _MAX_PIECE_CHARS)
-        while rest[:end] not in vocabulary:
-            end -= 1
-            if end == len(mark):
-                return (_UNKNOWN_TOKEN,)
-        ids.append(vocabulary[rest[:end]])
-        mark, rest = "##", f"##{rest[end:]}"
-    return tuple(ids)
+    end = min(len(word), _MAX_PIECE_CHARS)
+    while end and word[:end] not in vocabulary:
+        end -= 1
+    if end in (0, len(word)):
+        return (vocabulary.get(word, _UNKNOWN_TOKEN),)
+    matcher, ids = _continuations()
+    rest = word[end:].encode()
+    matches = matcher.find_matches_as_indexes(rest)
+    if sum(stop - start for _, start, stop in matches) < len(rest):
+        return (_UNKNOWN_TOKEN,)
+    return (vocabulary[word[:end]], *(ids[piece] for piece, _, _ in matches))
 
 
 def _count_chunk(chunk: str) -> int:
@@ -169,14 +184,36 @@ _pieces_of_chunk = _Cache[str, int](_count_pieces)
 
 def count_chunk_tokens(text: str) -> int:
     """Return the number of tokens of a text; one without spaces never counts for more than its parts."""
+    return -(-_weight(text) // _LETTERS_A_TOKEN)
+
+
+def weigh_lines(lines: Sequence[str]) -> list[int]:
+    """Return the weight of each line: the tokens of a text are a third of the sum over its lines, rounded up."""
+    weights: list[int] = []
+    for at in range(0, len(lines), _LINES_AT_ONCE):
+        some = lines[at : at + _LINES_AT_ONCE]
+        text = "\n".join(some)
+        weights += _weigh_ascii(text) if text.isascii() else map(_weight, some)
+    return weights
+
+
+def _weigh_ascii(text: str) -> list[int]:
+    content, n_pieces = text.encode(), _pieces_of_word.__getitem__
+    marks = content.translate(None, _ALL_BUT_PUNCTUATION_AND_ENDS).split(b"\n")
+    words = map(bytes.split, content.translate(_LOWER_WORDS, _CONTROLS).split(b"\n"))
+    return [
+        _LETTERS_A_TOKEN * (len(marks_of_line) + sum(map(n_pieces, words_of_line)))
+        for marks_of_line, words_of_line in zip(marks, words, strict=True)
+    ]
+
+
+def _weight(text: str) -> int:
     if text.isascii():
-        return _count_ascii(text.encode())
+        return _LETTERS_A_TOKEN * _count_ascii(text.encode())
     n_syllables = sum(map(len, re.findall(_SYLLABLES, text)))
     n_letters = sum(map(len, re.findall(_LETTERS, text)))
-    if not n_letters and not n_syllables:
-        return count_tokens(text)
-    read = re.sub(f"{_SYLLABLES}|{_LETTERS}", " ", text)
-    return count_tokens(read) + -(-(2 * n_syllables + n_letters) // _LETTERS_A_TOKEN)
+    read = re.sub(f"{_SYLLABLES}|{_LETTERS}", " ", text) if n_letters or n_syllables else text
+    return _LETTERS_A_TOKEN * count_tokens(read) + 2 * n_syllables + n_letters
 
 
 # A single letter is a formula or an abbreviation, and left to the model, so that English texts are cut as it reads

@@ -214,7 +214,9 @@ def _parsed(
     facts = document.facts
     if not facts.language and (document.kind in GROUPS["docs"] or document.kind not in FORMATS):
         facts = facts._replace(language=language_of_document(document.text))
-    chunks = chunking.chunk(document, policy=policy.chunking, count_tokens=policy.count_tokens)
+    chunks = chunking.chunk(
+        document, policy=policy.chunking, count_tokens=policy.count_tokens, weigh_lines=policy.weigh_lines
+    )
     return ParsedFile(
         file.source,
         of_content,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.chunking.cuts import LineWeights
 from directory_indexer.core.files import RecognisedPages
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Description, Document
@@ -29,6 +30,9 @@ class ParsePolicy(NamedTuple):
     include_secrets: bool
     chunking: ChunkPolicy
     count_tokens: Callable[[str], int]
+    weigh_lines: LineWeights | None = None
+    """Counts the tokens of lines, which is faster for all of a text at once."""
+
     extract: Callable[[bytes, FilePath], Document] | None = None
     """Replaces the extractor of each file's format."""
 
