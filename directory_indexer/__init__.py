@@ -1,3 +1,3 @@
 """Find passages in your own directories by meaning and by words."""
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
