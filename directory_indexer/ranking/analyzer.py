@@ -296,17 +296,25 @@ def _remember_plain(name: bytes) -> None:
 
 def _joined(text: str) -> Iterator[str]:
     for match in separated(text):
-        joined = re.sub(_NON_WORD, "", match[0]).lower()
+        joined = _without_signs(match[0])
         if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
             yield joined
+
+
+def _without_signs(text: str) -> str:
+    if text.isascii():
+        return text.encode().translate(_LOWER, _ASCII_SIGNS).decode()
+    return re.sub(_NON_WORD, "", text).lower()
 
 
 def separated(text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of `SEPARATED`, tried only at the words before their first separators: much faster."""
     end, separators = 0, _separators(text)
-    match_at = re.compile(SEPARATED).match if separators else None
-    for start in separators:
-        is_number = text[start].isdecimal()
+    if not separators:
+        return
+    match_at = re.compile(SEPARATED).match
+    for separator in separators:
+        start, is_number = separator, text[separator].isdecimal()
         is_part = str.isdecimal if is_number else str.isalnum
         while start and is_part(text[start - 1]):
             start -= 1
@@ -333,7 +341,7 @@ def _separators(text: str) -> list[int]:
 
 
 def _dates(text: str) -> Iterator[str]:
-    for match in re.finditer(DATE, text) if any(map(text.__contains__, _CENTURIES)) and _may_have_date(text) else ():
+    for match in re.finditer(DATE, text) if _may_have_date(text) else ():
         year, month, day = (
             (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
         )
@@ -344,11 +352,15 @@ def _dates(text: str) -> Iterator[str]:
 def _may_have_date(text: str) -> bool:
     if text.isascii() and not re.search(_NUMBER_GROUP, text.encode().translate(_NUMBERS)):
         return False
-    return re.search(_YEAR, text) is not None
+    return any(map(text.__contains__, _CENTURIES)) and re.search(_YEAR, text) is not None
 
 
 def _named_signs(text: str) -> Iterator[str]:
-    is_any = re.search(_PLUS_SIGNS, text) or re.search(_SHARP, text) or re.search(_NET, text)
+    is_any = (
+        ("+" in text and re.search(_PLUS_SIGNS, text))
+        or ("#" in text and re.search(_SHARP, text))
+        or ("." in text and re.search(_NET, text))
+    )
     return (_SIGN_NAMES[match[0].lower()] for match in (re.finditer(SIGNS, text) if is_any else ()))
 
 
@@ -392,6 +404,7 @@ _known_parts: Final = _KnownParts()
 _plain_names: Final[set[bytes]] = set()
 """Names that have no parts, which are nearly all; cleared when there are too many."""
 
+_LOWER: Final = bytes(range(256)).lower()
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
 _MARKS: Final = bytes(
     byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)

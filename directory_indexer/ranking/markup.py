@@ -87,7 +87,10 @@ _FORMS: Final = tuple(
     _Markup(*form)
     for form in (
         # Words that are hyphenated at the end of a line, or may be.
-        *((hyphen, f"{hyphen}\n", rf"{hyphen}(?<=[^\W\d_]{{2}}{hyphen})\n[ \t>]*+(?=[^\W\d_A-Z])", "") for hyphen in "-\u2010\xad"),
+        *(
+            (hyphen, f"{hyphen}\n", rf"{hyphen}(?<=[^\W\d_]{{2}}{hyphen})\n[ \t>]*+(?=[^\W\d_A-Z])", "")
+            for hyphen in "-\u2010\xad"
+        ),
         ("\\-", "\\-", r"\\(?<=[^\W\d_]\\)-(?=[^\W\d_])", ""),
         # Markdown: links, references, footnotes, and attributes of Pandoc; a text in brackets behind a word is code.
         ("](", "](", rf"!?(?<![\w)\]])\[{_TEXT}\]\((?:[^()\n]|\([^()\n]{{0,200}}\)){{0,1000}}\)"),
