@@ -296,16 +296,20 @@ class TypedText:
         """Whether the words of the index leave out some characters of the query."""
         return any(not re.fullmatch(r"\w+", word) for word in self._needles)
 
-    def level(self, text: str, names: str, *, share: float) -> float:
+    def may_be_higher(self, share: float) -> bool:
+        """Whether the level of a passage depends on more than the share of the words that it has.
+
+        A passage that lacks some of them cannot have all of them in a row.
+        """
+        return share >= 1 or (bool(self._row) and not (self._knows_all_words and share < NAMED_LEVEL))
+
+    def level(self, text: str, names: str, share: float) -> float:
         """Return how much of the query a passage contains literally.
 
         1 stands for all words, less than 1 for their `share` of the information, 2 for all words with their
         punctuation, 3 for the whole query in a row. `names` is the text above the passage, in which words count less.
         """
-        # A passage that lacks some of the words cannot have all of them in a row.
-        if share < 1 and (not self._row or (self._knows_all_words and share < NAMED_LEVEL)):
-            return share
-        if share < 1 and not (self._may_have_row(text) or self._may_have_row(names)):
+        if not self.may_be_higher(share) or (share < 1 and not (self._may_have_row(text) or self._may_have_row(names))):
             return share
         haystack = f"{_folded(text)}\n{_folded(names)}"
         if self._row and self._row.search(haystack):

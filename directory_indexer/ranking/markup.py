@@ -26,10 +26,10 @@ class _Markup(NamedTuple):
 
 def readings(text: str) -> str:
     """Return the text around each piece of markup as it is read, a line each; "" where there is none."""
-    marks = {mark for sign, marks in _MARKS.items() if sign in text for mark in marks if mark in text}
-    if not marks:
+    there = [mark for sign, marks in _MARKS.items() if sign in text for mark in marks if mark in text]
+    if not there:
         return ""
-    forms = [form for form in _FORMS if form.mark in marks]
+    forms = [_FORMS[at] for at in sorted(at for mark in there for at in _FORMS_BY_MARK[mark])]
     spans = sorted(match.span() for form in forms for match in re.finditer(form.pattern, text))
     return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
 
@@ -116,5 +116,8 @@ _FORMS: Final = tuple(
 _MARKS: Final[dict[str, set[str]]] = {}
 """The marks by one of their characters, since most texts have few of these."""
 
-for _form in _FORMS:
+_FORMS_BY_MARK: Final[dict[str, list[int]]] = {}
+
+for _at, _form in enumerate(_FORMS):
     _MARKS.setdefault(next(filter(_form.mark.__contains__, "][<\\|`#*'\":-\u2010\xad")), set()).add(_form.mark)
+    _FORMS_BY_MARK.setdefault(_form.mark, []).append(_at)

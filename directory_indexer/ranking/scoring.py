@@ -71,12 +71,11 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     penalties = code_penalties(plan.query, matcher, candidates, paths)
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
-    stems = {candidate.path: _stem(candidate.path) for candidate in candidates}
     named = {
-        candidate.path: has_keywords * matcher.share_of_query(f"{stems[candidate.path]}\n{candidate.title}")
+        candidate.path: has_keywords * matcher.share_of_query(f"{_stem(candidate.path)}\n{candidate.title}")
         for candidate in candidates
     }
-    file_names = {path: matcher.share_of_name(stem) for path, stem in stems.items()}
+    file_names = {path: matcher.share_of_name(_stem(path)) for path in named}
     scored = []
     for at, candidate in enumerate(candidates):
         signals = (
@@ -120,9 +119,9 @@ def _exactness(
     """Return the weight of what each passage contains literally, and its level."""
     typed = TypedText(plan)
     levels = [
-        typed.level(
-            candidate.text, f"{candidate.heading}\n{candidate.title}\n{display(candidate.path)}", share=match.typed
-        )
+        typed.level(candidate.text, f"{candidate.heading}\n{candidate.title}\n{display(candidate.path)}", match.typed)
+        if typed.may_be_higher(match.typed)
+        else match.typed
         for candidate, match in zip(candidates, matches, strict=True)
     ]
     return level_weights(levels, plan.n_chunks), levels
@@ -234,6 +233,7 @@ def _median(values: Sequence[int]) -> float:
     return (ordered[half] + ordered[~half]) / 2
 
 
+@lru_cache(maxsize=1 << 13)
 def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
