@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -149,11 +148,18 @@ def _best_offset(text: str, spans: Sequence[_TermSpan], weights: Sequence[float]
     line_ends = [match.start() for match in re.finditer("\n", text)]
     for _, group in groupby(spans, key=lambda span: bisect_left(line_ends, span.start)):
         line_spans = list(group)
-        term_counts = Counter(span.term for span in line_spans)
-        score = math.fsum([weights[term] * (1 + _REPEATED * (n - 1)) for term, n in term_counts.items()])
+        n_times: dict[int, int] = {}
+        for span in line_spans:
+            n_times[span.term] = n_times.get(span.term, 0) + 1
+        score = _weight_of(n_times, weights)
         if score > best_score + _NOTICEABLE:
             best, best_score = line_spans[0].start, score
     return best
+
+
+def _weight_of(n_times: Mapping[int, int], weights: Sequence[float]) -> float:
+    """Return the weight of terms, each of which counts little more if it occurs more often."""
+    return math.fsum([weights[term] * (1 + _REPEATED * (n - 1)) for term, n in n_times.items() if n])
 
 
 def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_TermSpan]:
@@ -209,17 +215,17 @@ def _best_window(
     inside: list[list[int]] = [[] for _ in pieces]
     for span in spans:
         inside[bisect_right(starts, span.start) - 1].append(span.term)
-    term_counts: Counter[int] = Counter()
+    # A counter would take twice the time.
+    n_times = dict.fromkeys((span.term for span in spans), 0)
     best, best_score, first = (0, 0), 0.0, 0
     for last, (_, end) in enumerate(pieces):
-        term_counts.update(inside[last])
+        for term in inside[last]:
+            n_times[term] += 1
         while first < last and (not inside[first] or end - pieces[first][0] > max_chars):
-            term_counts.subtract(inside[first])
+            for term in inside[first]:
+                n_times[term] -= 1
             first += 1
-        if not inside[last]:
-            continue
-        score = math.fsum([weights[term] * (1 + _REPEATED * (n - 1)) for term, n in term_counts.items() if n])
-        if score > best_score + _NOTICEABLE:
+        if inside[last] and (score := _weight_of(n_times, weights)) > best_score + _NOTICEABLE:
             best, best_score = (first, last), score
     return _window_around(pieces, *best, max_chars)
 

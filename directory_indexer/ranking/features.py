@@ -11,12 +11,14 @@ evidence weighs as much as its information: much if one passage of ten thousand 
 from __future__ import annotations
 
 import math
+import os.path
 import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from itertools import groupby
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.ranking.analyzer import ExtraWords, extra_words, is_gram, run_of, split_unspaced, words
 from directory_indexer.ranking.markup import readings
@@ -48,17 +50,35 @@ class _TextWords(NamedTuple):
     run: str
 
 
+_Form: TypeAlias = tuple[str, int, float]
+"""A form of a term, the number of the term, and how much an occurrence counts."""
+
+
+class _FormGroup(NamedTuple):
+    """The forms of a term, and what all of them begin with."""
+
+    beginning: str
+    forms: tuple[_Form, ...]
+
+
+def _by_beginning(forms: Sequence[_Form]) -> list[_FormGroup]:
+    """Group forms by their terms."""
+    groups = (tuple(group) for _, group in groupby(forms, key=lambda form: form[1]))
+    return [_FormGroup(os.path.commonprefix([form for form, _, _ in group]), group) for group in groups]
+
+
 class Matcher:
     """A plan prepared for matching many passages."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        self._forms: list[tuple[str, int, float]] = []
+        self._forms: list[_Form] = []
         self._rows: list[tuple[int, tuple[str, ...]]] = []
         for index, term in enumerate(plan.terms):
             self._forms += [(form, index, 1.0 if form == term.typed else _VARIANT) for form in sorted(term.forms)]
             self._rows += [(index, row) for row in term.rows]
         self._grams = [(form, index) for form, index, _ in self._forms if is_gram(form)]
-        self._spaced = [form for form in self._forms if not is_gram(form[0])]
+        self._groups = _by_beginning(self._forms)
+        self._spaced = _by_beginning([form for form in self._forms if not is_gram(form[0])])
         self._known = frozenset(form for form, _, _ in self._forms)
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
@@ -166,22 +186,22 @@ class Matcher:
 
     def terms_in(self, names: str) -> set[int]:
         """Return the terms that occur in a name or a path."""
-        possible = self._possible_forms(names, self._forms)
+        possible = self._possible_forms(names, self._groups)
         if not possible:
             return set()
         all_words = {*words(names), *self._extra.of(names)}
         return {index for form, index, _ in possible if form in all_words}
 
-    def _possible_forms(self, text: str, forms: Sequence[tuple[str, int, float]]) -> Sequence[tuple[str, int, float]]:
+    def _possible_forms(self, text: str, groups: Sequence[_FormGroup]) -> list[_Form]:
         """Drop the forms that cannot occur in a text because it does not have their letters, a fast check."""
         if not text.isascii():
-            return forms
+            return [form for group in groups for form in group.forms]
         lowered = text.lower()
-        return [form for form in forms if form[0] in lowered]
+        return [form for beginning, forms in groups if beginning in lowered for form in forms if form[0] in lowered]
 
     def share_of_name(self, name: str) -> float:
         """Return the share of a name that the query has, between 0 and 1."""
-        if not self._possible_forms(name, self._forms):
+        if not self._possible_forms(name, self._groups):
             return 0.0
         all_words = {*words(name), *extra_words(name)}
         return len(all_words & self._known) / len(all_words) if all_words else 0.0
@@ -276,16 +296,20 @@ class TypedText:
         """Whether the words of the index leave out some characters of the query."""
         return any(not re.fullmatch(r"\w+", word) for word in self._needles)
 
-    def level(self, text: str, names: str, *, share: float) -> float:
+    def may_be_higher(self, share: float) -> bool:
+        """Whether the level of a passage depends on more than the share of the words that it has.
+
+        A passage that lacks some of them cannot have all of them in a row.
+        """
+        return share >= 1 or (bool(self._row) and not (self._knows_all_words and share < NAMED_LEVEL))
+
+    def level(self, text: str, names: str, share: float) -> float:
         """Return how much of the query a passage contains literally.
 
         1 stands for all words, less than 1 for their `share` of the information, 2 for all words with their
         punctuation, 3 for the whole query in a row. `names` is the text above the passage, in which words count less.
         """
-        # A passage that lacks some of the words cannot have all of them in a row.
-        if share < 1 and (not self._row or (self._knows_all_words and share < NAMED_LEVEL)):
-            return share
-        if share < 1 and not (self._may_have_row(text) or self._may_have_row(names)):
+        if not self.may_be_higher(share) or (share < 1 and not (self._may_have_row(text) or self._may_have_row(names))):
             return share
         haystack = f"{_folded(text)}\n{_folded(names)}"
         if self._row and self._row.search(haystack):

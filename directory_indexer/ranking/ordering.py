@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, groupby, takewhile
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -158,13 +158,29 @@ def _named_documents(matches: Sequence[ScoredCandidate]) -> set[FilePath]:
 
 def _copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     """Group passages with the same words, the one that is shown first."""
-    alike: dict[str, list[Candidate]] = {}
+    alike: defaultdict[bytes, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        alike[_letters(candidate.text)].append(candidate)
+    groups = [[candidate] for (candidate, *others) in alike.values() if not others]
+    for similar in alike.values():
+        groups += _same_words(similar) if similar[1:] else ()
+    return sorted(groups, key=lambda group: group[0].band)
+
+
+def _letters(text: str) -> bytes:
+    """Return a text without white space, in a tenth of the time of splitting it."""
+    return text.encode().translate(None, _BLANKS) if text.isascii() else "".join(text.split()).encode()
+
+
+def _same_words(similar: Sequence[Candidate]) -> Iterable[list[Candidate]]:
+    """Group passages with the same letters by their words."""
+    alike: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
     for candidate in sorted(
-        candidates,
+        similar,
         key=lambda candidate: (candidate.band, bool(re.search(_COPY_NAME, candidate.path)), tie_breaker(candidate)),
     ):
-        alike.setdefault(" ".join(candidate.text.split()), []).append(candidate)
-    return list(alike.values())
+        alike[tuple(candidate.text.split())].append(candidate)
+    return alike.values()
 
 
 def _ranks(scores: dict[ChunkId, float | None]) -> dict[ChunkId, int]:
@@ -178,6 +194,8 @@ _COPY_NAME: Final = r"""(?ix)
     | (?: ^ | [/\\] ) (?: (?: copy | copie | copia | kopie ) [ ] (?: of | de | di | von ) [ ] | downloads? [/\\] )
 """
 """Names that browsers and file managers give to copies, and to directories of them."""
+
+_BLANKS: Final = bytes(byte for byte in range(128) if chr(byte).isspace())
 
 _SAME_FILE_PENALTY: Final = 0.6
 _MAX_PENALISED: Final = 3

@@ -10,6 +10,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import display
@@ -70,12 +71,11 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     penalties = code_penalties(plan.query, matcher, candidates, paths)
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
-    stems = {candidate.path: _stem(candidate.path) for candidate in candidates}
     named = {
-        candidate.path: has_keywords * matcher.share_of_query(f"{stems[candidate.path]}\n{candidate.title}")
+        candidate.path: has_keywords * matcher.share_of_query(f"{_stem(candidate.path)}\n{candidate.title}")
         for candidate in candidates
     }
-    file_names = {path: matcher.share_of_name(stem) for path, stem in stems.items()}
+    file_names = {path: matcher.share_of_name(_stem(path)) for path in named}
     scored = []
     for at, candidate in enumerate(candidates):
         signals = (
@@ -119,9 +119,9 @@ def _exactness(
     """Return the weight of what each passage contains literally, and its level."""
     typed = TypedText(plan)
     levels = [
-        typed.level(
-            candidate.text, f"{candidate.heading}\n{candidate.title}\n{display(candidate.path)}", share=match.typed
-        )
+        typed.level(candidate.text, f"{candidate.heading}\n{candidate.title}\n{display(candidate.path)}", match.typed)
+        if typed.may_be_higher(match.typed)
+        else match.typed
         for candidate, match in zip(candidates, matches, strict=True)
     ]
     return level_weights(levels, plan.n_chunks), levels
@@ -233,6 +233,7 @@ def _median(values: Sequence[int]) -> float:
     return (ordered[half] + ordered[~half]) / 2
 
 
+@lru_cache(maxsize=1 << 13)
 def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
@@ -277,26 +278,41 @@ def code_penalties(
     if not candidates:
         return []
     query_tokens = {token for word in query.words for token in word.tokens}
+    roles = [_role_of(path) for path in paths]
     subject = _Subject(
-        is_code=_is_about_code(candidates, paths),
+        is_code=_is_about_code(candidates, roles),
         is_tests=not query_tokens.isdisjoint(_TEST_WORDS),
         is_prose=not query_tokens.isdisjoint(_PROSE_WORDS),
         is_changes=not query_tokens.isdisjoint(_CHANGE_WORDS),
     )
-    penalties = [_penalty(candidate, path, subject, matcher) for candidate, path in zip(candidates, paths, strict=True)]
+    penalties = [_penalty(candidate, role, subject, matcher) for candidate, role in zip(candidates, roles, strict=True)]
     lowest = min(penalties)
     return [penalty - lowest for penalty in penalties]
 
 
-def _is_about_code(candidates: Sequence[Candidate], paths: Sequence[str]) -> bool:
+class _PathRole(NamedTuple):
+    """What a path says about a file: whether it is generated or a changelog, and its marks of accompanying code."""
+
+    is_generated: bool
+    is_change_log: bool
+    marks: tuple[str, ...]
+
+
+@lru_cache(maxsize=1 << 13)
+def _role_of(path: str) -> _PathRole:
+    marks = tuple(match.group() for match in _MARK.finditer(path))
+    return _PathRole(has_role(path, "generated"), bool(re.search(_CHANGE_LOG, path)), marks)
+
+
+def _is_about_code(candidates: Sequence[Candidate], roles: Sequence[_PathRole]) -> bool:
     """Whether at least half of the candidates are code, not counting generated files and changelogs.
 
     Those have many passages. A single passage proves nothing.
     """
     counted = [
         candidate.is_code
-        for candidate, path in zip(candidates, paths, strict=True)
-        if not has_role(path, "generated") and not re.search(_CHANGE_LOG, path)
+        for candidate, role in zip(candidates, roles, strict=True)
+        if not role.is_generated and not role.is_change_log
     ]
     return sum(counted) >= max(_MIN_CODE_PASSAGES, len(counted) / 2)
 
@@ -310,24 +326,23 @@ class _Subject(NamedTuple):
     is_changes: bool
 
 
-def _penalty(candidate: Candidate, path: str, subject: _Subject, matcher: Matcher) -> float:
-    if subject.is_code and has_role(path, "generated"):
+def _penalty(candidate: Candidate, role: _PathRole, subject: _Subject, matcher: Matcher) -> float:
+    if subject.is_code and role.is_generated:
         return _HEAVY_PENALTY
     if not candidate.is_code:
-        return _prose_penalty(path, subject)
-    marks = [match.group() for match in _MARK.finditer(path)]
-    if not marks or matcher.terms_in(" ".join(marks)):
+        return _prose_penalty(role, subject)
+    if not role.marks or matcher.terms_in(" ".join(role.marks)):
         return 0.0
-    if all(re.fullmatch(_OTHER_CODE, mark) for mark in marks) or not subject.is_code:
+    if all(re.fullmatch(_OTHER_CODE, mark) for mark in role.marks) or not subject.is_code:
         return _PENALTY
     return 0.0 if subject.is_tests else _HEAVY_PENALTY
 
 
-def _prose_penalty(path: str, subject: _Subject) -> float:
+def _prose_penalty(role: _PathRole, subject: _Subject) -> float:
     """Return a heavier penalty for changelogs than for other prose: they have a sentence about everything."""
     if subject.is_prose or not subject.is_code:
         return 0.0
-    return _HEAVY_PENALTY if re.search(_CHANGE_LOG, path) and not subject.is_changes else _PENALTY
+    return _HEAVY_PENALTY if role.is_change_log and not subject.is_changes else _PENALTY
 
 
 _MIN_CODE_PASSAGES: Final = 2

@@ -32,7 +32,7 @@ from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.spelling import Correction
 from directory_indexer.search.requests import Hit, OnDisk
 from directory_indexer.search.scope import Scope
-from directory_indexer.search.texts import change_on_disk
+from directory_indexer.search.texts import changes_on_disk
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.known_files import KnownFile
 from directory_indexer.storage.documents.shared_texts import SharingFile
@@ -92,8 +92,9 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     dates = snapshot.files.dates(paths)
     hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
     directories = {hit.path for hit in hits if hit.named and hit.named.is_directory}
-    files = {path: (snapshot.files.get(path), change_on_disk(snapshot, path)) for path in paths - directories}
-    hits = tuple(_with_file(hit, *files.get(hit.path, (None, None))) for hit in hits)
+    known = snapshot.files.get_all(paths - directories)
+    changes = changes_on_disk(snapshot, paths - directories)
+    hits = tuple(_with_file(hit, known.get(hit.path), changes.get(hit.path)) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
     scans = snapshot.scans.of(paths_of_pages)
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -27,6 +27,7 @@ from directory_indexer.walk.repository import is_git_history
 
 with lazily:
     from directory_indexer.storage.documents.files import FileFilter
+    from directory_indexer.storage.documents.known_files import KnownFile
 
 
 class FileText(NamedTuple):
@@ -202,12 +203,22 @@ def change_on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
 
     A file that cannot be read counts as changed.
     """
-    path = snapshot.files.container_of(path) or path
+    return changes_on_disk(snapshot, (path,)).get(path)
+
+
+def changes_on_disk(snapshot: Snapshot, paths: Collection[FilePath]) -> dict[FilePath, OnDisk]:
+    """Return the changes of those of some files that were changed since they were indexed."""
     if not snapshot.is_local:
-        return None
+        return {}
+    on_disk = dict.fromkeys(paths) | snapshot.files.containers_of(paths)
+    known = snapshot.files.get_all({container or path for path, container in on_disk.items()})
+    changes = ((path, _change(container or path, known.get(container or path))) for path, container in on_disk.items())
+    return {path: change for path, change in changes if change}
+
+
+def _change(path: FilePath, known: KnownFile | None) -> OnDisk | None:
     if is_git_history(path):
         return None  # a commit never changes; the next run removes it when it is unreachable
-    known = snapshot.files.get(path)
     try:
         current = source_file(path)
     except (FileNotFoundError, NotADirectoryError):

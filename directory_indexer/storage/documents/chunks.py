@@ -290,8 +290,11 @@ class ChunkWrites(TableWrites):
 
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     """Build a record from a row that begins with `CHUNK_COLUMNS`."""
-    if not all(map(isinstance, row, _COLUMN_TYPES)):
-        raise DamagedValueError("chunks")
+    types = tuple(map(type, row))
+    if types not in _valid_types:
+        if not all(map(isinstance, row, _COLUMN_TYPES)):
+            raise DamagedValueError("chunks")
+        _valid_types.add(types)
     id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row
     chunk = Chunk(ordinal, decompress_text(text), *rest[: len(_CHUNK_FIELDS)])
     facts = FileFacts(*rest[len(_CHUNK_FIELDS) : len(_CHUNK_FIELDS) + len(FileFacts._fields)])
@@ -304,6 +307,9 @@ _COLUMN_TYPES: tuple[Any, ...] = (
     *(str for _ in FileFacts._fields),
 )
 """The types of `CHUNK_COLUMNS`."""
+
+_valid_types: set[tuple[type, ...]] = set()
+"""Types of rows that were valid: a handful, since texts are compressed or not, and pages numbers or none."""
 
 
 def _chunk_ids(parsed: ParsedFile, nth: int = 0) -> list[ChunkId]:

@@ -99,6 +99,10 @@ class Files(SnapshotQueries):
         """Return the record of a file; None if the index does not know it."""
         return known_by_path(self._select(f"SELECT {KNOWN_COLUMNS} FROM files WHERE path = ?", path)).get(path)  # noqa: S608
 
+    def get_all(self, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
+        """Return the records of those of some files that the index knows."""
+        return known_by_path(self._rows_for(f"SELECT {KNOWN_COLUMNS} FROM files WHERE path IN ({{}})", paths))  # noqa: S608
+
     def page_starts(self, path: FilePath) -> tuple[int, ...]:
         """Return the character at which each page of a file begins; empty if it has no pages."""
         stored = self._values("SELECT page_starts FROM files WHERE path = ?", path)
@@ -110,8 +114,12 @@ class Files(SnapshotQueries):
 
     def container_of(self, path: FilePath) -> FilePath | None:
         """Return the container on disk of a member at any depth; None for other files."""
-        query = "SELECT c.path FROM files f JOIN files c ON c.id = f.container_id WHERE f.path = ?"
-        return next(iter(self._values(query, path)), None)
+        return self.containers_of((path,)).get(path)
+
+    def containers_of(self, paths: Iterable[FilePath]) -> dict[FilePath, FilePath]:
+        """Return the containers on disk of those of some files that are members."""
+        query = "SELECT f.path, c.path FROM files f JOIN files c ON c.id = f.container_id WHERE f.path IN ({})"
+        return dict(self._rows_for(query, paths))
 
     def members(self, path: FilePath) -> list[FilePath]:
         """Return the members with text of a container, at any depth, sorted by path."""

@@ -18,7 +18,7 @@ from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_WEIGHTS, WordsWi
 from directory_indexer.storage.databases.stored_values import parse_mapping, parse_stored
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.schema import FTS_TABLE
-from directory_indexer.storage.documents.vocabulary import cached_vocabulary, record_removal
+from directory_indexer.storage.documents.vocabulary import CachedVocabulary, cached_vocabulary, record_removal
 
 _ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 
@@ -154,9 +154,12 @@ class Words(SnapshotQueries):
                 most_new=self.n_chunks // _MAX_NEW_FRACTION,
             )
             return WordsWithPart(vocabulary.holding(part, ends=ends, limit=limit), vocabulary.last_row)
-        query = """SELECT term, doc FROM chunks_vocab
-            WHERE instr(term, ?1) AND (NOT ?2 OR substr(term, -length(?1)) = ?1) LIMIT ?3"""
-        return WordsWithPart(self._select(query, part, ends, limit).fetchall(), None)
+        all_words = CachedVocabulary(0, self._once("words", self._all_words))
+        return WordsWithPart(all_words.holding(part, ends=ends, limit=limit), None)
+
+    def _all_words(self) -> bytes:
+        query = "SELECT group_concat(term || char(9) || doc, char(10)) FROM chunks_vocab"
+        return f"{self._select(query).fetchone()[0]}\n".encode()
 
     @property
     def _vocabulary_fingerprint(self) -> str:
