@@ -175,10 +175,10 @@ def main() -> None:
         listener.listen(64)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        if os.fork() == 0:
-            _import_everything()
-            _fork_workers(sys.argv[1])
-            gc.freeze()
+        _import_everything()
+        _fork_workers(sys.argv[1])
+        gc.freeze()
+        if os.fork() == 0:  # without the threads that libraries have started
             _serve(listener)
         sys.stdin.buffer.read()
         os.killpg(0, signal.SIGTERM)
