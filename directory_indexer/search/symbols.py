@@ -96,6 +96,8 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
     Raises:
         UsageError: `name` has no such form.
     """
+    if len(name) > _LONGEST_NAME:
+        raise UsageError(f"no name of a symbol has {len(name):,} characters", hint="search finds long texts")
     parts = [part for part in _SEPARATORS.split(name.strip().removesuffix("()")) if part]
     if not parts or not all(map(_NAME.fullmatch, parts)):
         raise UsageError(f"'{name}' is no name of a symbol", hint="write name or Class.name; search finds other words")
@@ -273,3 +275,4 @@ _NOT_CLASSIFIED: Final = "one of very many in this file"
 _MAX_CLASSIFIED: Final = 500
 _LONGEST_LINE: Final = 240
 _MAX_CALLERS: Final = 50
+_LONGEST_NAME: Final = 4096

@@ -164,8 +164,14 @@ def test_a_server_answers_what_ends_as_usual(
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize("variables", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"COLUMNS": "50"}])
-@pytest.mark.parametrize("words", [("search", "ferry"), ("grep", "ferry"), ("status",), ("search", "ferri harbor")])
+@pytest.mark.parametrize(
+    ("words", "variables"),
+    [
+        pytest.param(words, variables, marks=pytest.mark.slow if variables and words != ("search", "ferry") else ())
+        for words in (("search", "ferry"), ("grep", "ferry"), ("status",), ("search", "ferri harbor"))
+        for variables in ({}, {"NO_COLOR": "1"}, {"TERM": "dumb"}, {"COLUMNS": "50"})
+    ],
+)
 def test_a_terminal_shows_the_same_with_and_without_a_server(
     words: tuple[str, ...], variables: dict[str, str], place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes canno
 _GOOD = {0, 1, 2, 3, 4}
 _TERMINATED = 143
 _SERVERS = {"serve", "ui"}
-_N_SAMPLED = 2
+_N_SAMPLED = 1
 
 
 class _Command(NamedTuple):

@@ -64,7 +64,7 @@ def run(shell: Shell, line: str, *, cwd: Path | None = None, **environ: str) -> 
 @pytest.mark.parametrize(
     "output",
     [
-        ">&-",
+        pytest.param(">&-", marks=pytest.mark.slow),
         pytest.param(
             "> /dev/full", marks=pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device")
         ),
@@ -78,7 +78,10 @@ def test_an_output_that_cannot_be_written_is_said_in_one_line(shell: Shell, comm
 
 
 @pytest.mark.parametrize("command", _LINES)
-@pytest.mark.parametrize("messages", [pytest.param("2>&-", marks=pytest.mark.slow), f"2> {_FULL}", "2>&- <&-"])
+@pytest.mark.parametrize(
+    "messages",
+    [pytest.param("2>&-", marks=pytest.mark.slow), f"2> {_FULL}", pytest.param("2>&- <&-", marks=pytest.mark.slow)],
+)
 def test_messages_that_nobody_can_read_change_nothing(shell: Shell, command: str, messages: str) -> None:
     done = run(shell, f"D {command} {messages}")
     assert (done.returncode, done.stdout != "", done.stderr) == (0, True, "")
@@ -145,7 +148,10 @@ def test_a_home_in_which_nothing_can_be_made_is_named(shell: Shell, home: str, c
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the address space")
-@pytest.mark.parametrize("kilobytes", [pytest.param(60_000, marks=pytest.mark.slow), 90_000, 150_000, 200_000])
+@pytest.mark.parametrize(
+    "kilobytes",
+    [pytest.param(60_000, marks=pytest.mark.slow), 90_000, pytest.param(150_000, marks=pytest.mark.slow), 200_000],
+)
 @pytest.mark.parametrize("command", ["similar soup.md", "doctor", "search carrots -m semantic", "index --force"])
 def test_too_little_memory_is_said_to_be(shell: Shell, kilobytes: int, command: str) -> None:
     done = run(shell, f"ulimit -v {kilobytes}; D {command}")
@@ -160,7 +166,7 @@ def test_words_answer_where_the_model_finds_no_memory(shell: Shell, kilobytes: i
     done = run(shell, f"ulimit -v {kilobytes}; D search carrots --json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["hits"]
-    assert "not enough memory" in json.loads(done.stdout)["notes"][0]
+    assert any("not enough memory" in note for note in json.loads(done.stdout)["notes"])
 
 
 @pytest.mark.parametrize(("command", "code"), [("search carrots", 0), ("index --quiet", 3)])

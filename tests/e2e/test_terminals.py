@@ -25,7 +25,7 @@ from directory_indexer.formats.table import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-WIDTHS = (80, 200)
+WIDTHS = (80, pytest.param(200, marks=pytest.mark.slow))
 COMMANDS = {
     "index": "docs",
     "search": "lantern",

@@ -339,6 +339,7 @@ def test_links_of_markdown_lead_to_files_of_the_index(page: Page) -> None:
     expect(page.locator(".preview .wanted")).to_have_text("A second part")
 
 
+@pytest.mark.slow
 def test_what_is_attached_leads_to_it_and_back(page: Page) -> None:
     look_at(page, _MESSAGE)
     related = page.locator(".relations").get_by_role("button")
@@ -367,6 +368,7 @@ def test_a_checker_of_accessibility_finds_nothing_in_what_opens(page: Page) -> N
     check_in_both_themes(page)
 
 
+@pytest.mark.slow
 def test_a_file_is_opened_once_the_person_has_allowed_it(page: Page, opened: Path) -> None:
     look_at(page, "lantern.rb")
     button = page.get_by_role("button", name="Open in editor")

@@ -73,9 +73,21 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return place / "papers", place / "data"
 
 
+@pytest.fixture(scope="module")
+def server(papers: tuple[Path, Path]) -> Iterator[PageServer]:
+    with PageServer(papers[1]) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def admitted(server: PageServer, browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return admit(server, browser, tmp_path_factory.mktemp("browser") / "state.json")
+
+
 @pytest.fixture
-def page(papers: tuple[Path, Path], browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    with begun(PageServer(papers[1]), browser, tmp_path) as page:
+def page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
+    with watched_page(server, browser, admitted) as page:
+        page.goto(f"{server.root}/ui/")
         expect(page.locator(".hit").first).to_be_visible()
         yield page
 
@@ -231,6 +243,7 @@ def test_keys_lead_to_the_field_and_are_explained(page: Page) -> None:
     expect(page.locator("#query")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_languages_that_the_model_does_not_understand_are_named_once(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     for number in range(5):

@@ -133,6 +133,7 @@ def test_what_is_missing_is_listed_by_reason(page: Page, server: PageServer) -> 
     expect(page.get_by_role("button", name="Failed 1")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
 def test_a_directory_is_added_and_forgotten_by_keys_alone(page: Page, server: PageServer, place: Path) -> None:
     _look(page, server, "glance")
     page.get_by_role("button", name="Add a directory").focus()
@@ -171,6 +172,7 @@ def test_what_cannot_be_added_is_said_in_the_dialogue(
     page.context.close()
 
 
+@pytest.mark.slow
 def test_tiles_are_gone_through_by_arrows(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     page.locator(".treemap a[tabindex='0']").focus()
@@ -189,6 +191,7 @@ def test_what_an_answer_misses_leads_to_the_list_and_not_to_a_terminal(page: Pag
     expect(page.locator(".left-out")).to_contain_text("broken.pdf")
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     n_runs = page.locator(".runs > li").count()
@@ -197,6 +200,7 @@ def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
     expect(page.locator(".runs > li")).to_have_count(min(n_runs + 1, 8))
 
 
+@pytest.mark.slow
 def test_a_run_of_a_terminal_is_stopped_paused_and_resumed_at_the_page(
     page: Page, server: PageServer, place: Path
 ) -> None:
@@ -224,6 +228,7 @@ def test_a_run_of_a_terminal_is_stopped_paused_and_resumed_at_the_page(
     expect(page.locator(".doing")).to_contain_text("up to date")
 
 
+@pytest.mark.slow
 def test_a_preview_leads_to_the_neighbours(page: Page, server: PageServer) -> None:
     page.goto(f"{server.root}/ui/?q=carrots")
     page.locator(".hit").first.click()
@@ -256,6 +261,7 @@ def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
     expect(page.locator(".settings-list dt")).to_have_text(["data_dir"])
 
 
+@pytest.mark.slow
 def test_a_safe_setting_is_changed_with_what_it_means(page: Page, server: PageServer) -> None:
     _look(page, server, "settings")
     page.get_by_role("button", name="Change monitoring.battery_percent").click()
@@ -286,10 +292,10 @@ def test_a_checker_of_accessibility_finds_nothing(
     if view == "neighbours":
         page.locator(".near a").first.click()
         expect(page.locator(".point").first).to_be_visible()
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.evaluate("document.querySelector('main').scrollWidth <= innerWidth")
 

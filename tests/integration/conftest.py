@@ -9,7 +9,7 @@ from indexes import Index
 from providers import ProviderServer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 
@@ -20,6 +20,27 @@ def index(tmp_path: Path) -> Iterator[Index]:
     index = Index(root=root, data_dir=tmp_path / "data")
     yield index
     index.close()
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Mapping[str, str]], Index]]:
+    """Index texts by the names of their files, once for all tests of a module that only read."""
+    built: dict[tuple[tuple[str, str], ...], Index] = {}
+
+    def index_of(texts: Mapping[str, str]) -> Index:
+        key = tuple(texts.items())
+        if key not in built:
+            place = tmp_path_factory.mktemp("indexed")
+            (place / "docs").mkdir()
+            built[key] = Index(root=place / "docs", data_dir=place / "data")
+            for name, text in texts.items():
+                built[key].write(name, text)
+            built[key].run()
+        return built[key]
+
+    yield index_of
+    for index in built.values():
+        index.close()
 
 
 @pytest.fixture

@@ -408,6 +408,7 @@ def test_an_encrypted_or_damaged_member_is_one_outcome(index: Index) -> None:
     assert report.n_added == 3
 
 
+@pytest.mark.slow
 def test_a_bomb_costs_itself_only(index: Index) -> None:
     index.max_file_size = 2_000_000
     bomb = zipped({f"{number}.txt": b"a" * 1_900_000 for number in range(300)})

@@ -137,44 +137,40 @@ WHERE_NOTHING_IS_FOUND: dict[str, tuple[Callable[[Path], object], str]] = {
     "gone.md": (lambda path: path.symlink_to(path.with_name("nowhere")), "1 link that is not followed"),
     "pipe.md": (lambda path: os.mkfifo(path), "1 file that is not regular"),  # noqa: PLW0108 - Windows has none
 }
-IN_SEARCHES_AND_GREPS = pytest.mark.parametrize("notes", [notes, grep_notes_of], ids=["search", "grep"])
+IN_SEARCHES_AND_GREPS = (notes, grep_notes_of)
 
 
-@IN_SEARCHES_AND_GREPS
 @pytest.mark.parametrize("name", IN_EVERY_ANSWER)
-def test_a_file_that_cannot_be_found_is_counted_in_every_answer(
-    index: Index, name: str, notes: Callable[[Index, str], str]
-) -> None:
+def test_a_file_that_cannot_be_found_is_counted_in_every_answer(index: Index, name: str) -> None:
     content, said = IN_EVERY_ANSWER[name]
     index.max_file_size = 1_000_000
     index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
     index.write_bytes(f"below/{name}", content)
     index.run()
-    assert f"missing here: {said}; dirindex status -v names them" in notes(index, "boats of the harbour")
+    for notes_of in IN_SEARCHES_AND_GREPS:
+        assert f"missing here: {said}; dirindex status -v names them" in notes_of(index, "boats of the harbour")
 
 
-@IN_SEARCHES_AND_GREPS
 @pytest.mark.parametrize("name", WHERE_NOTHING_IS_FOUND)
-def test_what_is_usual_is_counted_where_nothing_is_found(
-    index: Index, name: str, notes: Callable[[Index, str], str]
-) -> None:
+def test_what_is_usual_is_counted_where_nothing_is_found(index: Index, name: str) -> None:
     if os.name != "posix" and name in {"other.md", "gone.md", "pipe.md"}:
         pytest.skip("links and pipes of POSIX")
     make, said = WHERE_NOTHING_IS_FOUND[name]
     index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
     make(index.root / name)
     index.run()
-    assert f"missing here: {said}; dirindex status -v names them" in notes(index, "xylophone")
-    assert "missing" not in notes(index, "boats of the harbour")
+    for notes_of in IN_SEARCHES_AND_GREPS:
+        assert f"missing here: {said}; dirindex status -v names them" in notes_of(index, "xylophone")
+        assert "missing" not in notes_of(index, "boats of the harbour")
 
 
-@IN_SEARCHES_AND_GREPS
-def test_a_directory_that_no_run_has_finished_is_named(index: Index, notes: Callable[[Index, str], str]) -> None:
+def test_a_directory_that_no_run_has_finished_is_named(index: Index) -> None:
     index.write("harbour.md", "# Harbour\n\nThe boats of the harbour.\n")
     index.run()
     with index.docstore.transaction() as transaction:
         transaction.directories.add(file_path(str(index.root.parent / "more")))
-    assert f"the first run over {index.root.parent / 'more'} has not ended" in notes(index, "boats")
+    for notes_of in IN_SEARCHES_AND_GREPS:
+        assert f"the first run over {index.root.parent / 'more'} has not ended" in notes_of(index, "boats")
 
 
 def test_what_lies_elsewhere_is_not_counted(index: Index) -> None:

@@ -19,7 +19,7 @@ from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.sections import expand_to_sections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 LETTERS = st.sampled_from(
@@ -81,10 +81,11 @@ REGEXES = (
 
 
 @pytest.mark.parametrize("pattern", REGEXES)
-def test_a_regular_expression_finds_what_a_look_at_every_line_finds(index: Index, pattern: str) -> None:
+def test_a_regular_expression_finds_what_a_look_at_every_line_finds(
+    indexed: Callable[[Mapping[str, str]], Index], pattern: str
+) -> None:
     lines = ["def foo(x):", "", "fooo_bar = 14", "barbaz foobaz", "abc a\tc", "xfoo", "boo", "überall", "in 2014"]
-    index.write("a.py", "\n".join(lines) + "\n")
-    index.run()
+    index = indexed({"a.py": "\n".join(lines) + "\n"})
     expected = [("a.py", number) for number, line in enumerate(lines, 1) if re.search(pattern, line)]
     assert expected
     assert found(index, pattern) == expected

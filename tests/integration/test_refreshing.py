@@ -56,7 +56,7 @@ def test_no_answer_is_old_in_silence(index: Index) -> None:
         index.write(name, "begin\n")
     index.run()
     current = dict.fromkeys(names, "begin")
-    for number in range(200):
+    for number in range(70):
         name = chance.choice(names)
         if current[name] and chance.random() < 1 / 5:
             (index.root / name).unlink()

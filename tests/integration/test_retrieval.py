@@ -30,11 +30,13 @@ def test_what_is_looked_for_is_on_top(scores: dict[str, dict[str, float]]) -> No
     assert scores["hybrid"]["R@10"] == 1.0
 
 
+@pytest.mark.slow
 def test_both_lists_together_are_no_worse_than_the_better_of_them(scores: dict[str, dict[str, float]]) -> None:
     alone = max(scores["keyword"]["nDCG@10"], scores["semantic"]["nDCG@10"])
     assert scores["hybrid"]["nDCG@10"] >= alone - 0.005
 
 
+@pytest.mark.slow
 def test_good_questions_are_not_answered_with_nothing_good(scores: dict[str, dict[str, float]]) -> None:
     assert scores["hybrid"]["missed"] <= 0.03
 

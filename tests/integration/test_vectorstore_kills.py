@@ -53,7 +53,7 @@ class Crowd:
 @pytest.mark.parametrize(
     ("n_chunks", "dimensions", "n_readers", "n_kills"),
     [
-        pytest.param(300, 32, 1, 8, id="few", marks=pytest.mark.timeout(300)),
+        pytest.param(300, 32, 1, 4, id="few", marks=pytest.mark.timeout(300)),
         pytest.param(5600, 2048, 3, 40, id="quantized", marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
     ],
 )

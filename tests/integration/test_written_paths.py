@@ -19,9 +19,12 @@ from directory_indexer.server.mcp.index_tool import directories_to_index
 from directory_indexer.server.path_resolution import indexed_file, indexed_lines, scope_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from indexes import Index
+
+    Indexed = Callable[[Mapping[str, str]], Index]
 
 FORMS = (
     "{file}",
@@ -75,9 +78,8 @@ def test_a_name_that_looks_like_another_form_is_that_of_the_file_that_has_it(tmp
 @pytest.mark.parametrize(
     "name", ["file:///etc/passwd", "~/nothing", "file://elsewhere/x", '""', "''", "~root/x", "a:0"]
 )
-def test_no_form_leads_out_of_the_index(index: Index, name: str) -> None:
-    index.write("a.md", "A text.\n")
-    index.run()
+def test_no_form_leads_out_of_the_index(indexed: Indexed, name: str) -> None:
+    index = indexed({"a.md": "A text.\n"})
     with index.docstore.snapshot() as snapshot:
         for find in (indexed_file, scope_of):
             with pytest.raises(NotIndexedError):
@@ -106,10 +108,8 @@ def test_what_is_to_be_indexed_takes_them_too(tmp_path: Path) -> None:
         ("{root}/code/*.{ts,cpp}", {"code/q.cpp", "code/s.ts"}),
     ],
 )
-def test_patterns_mean_the_same_to_a_search_and_to_grep(index: Index, pattern: str, names: set[str]) -> None:
-    for name in ("code/q.cpp", "code/s.ts", "r.md", "[draft] x/g.md"):
-        index.write(name, f"frobCount in {name}\n")
-    index.run()
+def test_patterns_mean_the_same_to_a_search_and_to_grep(indexed: Indexed, pattern: str, names: set[str]) -> None:
+    index = indexed({name: f"frobCount in {name}\n" for name in ("code/q.cpp", "code/s.ts", "r.md", "[draft] x/g.md")})
     globs = (pattern.replace("{root}", str(index.root)),)
     assert set(index.names("frobCount", globs=globs)) == names
     with index.docstore.snapshot() as snapshot:
@@ -118,8 +118,7 @@ def test_patterns_mean_the_same_to_a_search_and_to_grep(index: Index, pattern: s
 
 
 @pytest.mark.parametrize("text", ["[draft]", "path with", "./code", "{a}", "code/q.cpp:12", "code/q.cpp:12-14"])
-def test_a_filter_takes_signs_of_patterns_as_letters_too(index: Index, text: str) -> None:
-    for name in ("[draft] x/g.md", "a path with/blanks.md", "code/q.cpp", "x{a}/b.md"):
-        index.write(name, "A gnu.\n")
-    index.run()
+def test_a_filter_takes_signs_of_patterns_as_letters_too(indexed: Indexed, text: str) -> None:
+    names = ("[draft] x/g.md", "a path with/blanks.md", "code/q.cpp", "x{a}/b.md")
+    index = indexed(dict.fromkeys(names, "A gnu.\n"))
     assert len(index.names(f'gnu path:"{text}"', mode=SearchMode.KEYWORD)) == 1

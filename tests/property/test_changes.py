@@ -76,7 +76,7 @@ def indexed_tree() -> Iterator[tuple[Path, Path, Index]]:
         index.close()
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 5)
 @given(rounds)
 def test_any_changes_and_a_run_end_in_the_index_of_a_fresh_one(changes: list[list[tuple[str, str, str]]]) -> None:
     with indexed_tree() as (place, root, index):
@@ -114,7 +114,7 @@ def keep(root: Path, kept: dict[str, Path], place: Path) -> None:
             shutil.copy2(root / name, kept[name])
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 5)
 @given(calm_rounds)
 def test_directories_that_are_settled_hide_no_change(changes: list[list[tuple[str, str, str]]]) -> None:
     with indexed_tree() as (place, root, index):

@@ -95,7 +95,7 @@ def without_questions(found: dict[str, Any]) -> list[object]:
     return list(found.values())
 
 
-@settings(max_examples=3)
+@settings(max_examples=settings().max_examples // 12)
 @given(ours=texts_of(OURS), theirs=texts_of(THEIRS), more=texts_of(THEIRS))
 def test_a_collection_answers_as_if_it_were_alone(ours: list[str], theirs: list[str], more: list[str]) -> None:
     with tempfile.TemporaryDirectory() as place:
