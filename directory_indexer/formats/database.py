@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.files import SkipReason
-from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.containers import FREE_BYTES, MAX_RATIO, Budget
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import Draft, row_line
 
@@ -60,7 +60,8 @@ def extract_database(content: bytes, kind: str, budget: Budget) -> Document:  # 
         SkipFileError: it holds more than is read of one file.
         ExtractionError: it is damaged.
     """
-    draft = Draft()
+    # A default value that a column was added with is stored once, whatever the number of rows.
+    draft = Draft(max(FREE_BYTES, len(content) * MAX_RATIO))
     with open_database(content) as connection:
         connection.text_factory = _decode
         schema = [_SchemaEntry(*row) for row in connection.execute(_SCHEMA)]

@@ -85,6 +85,13 @@ def test_a_table_may_have_the_name_of_a_function_of_the_engine() -> None:
     assert "wren" in read(database(*statements, "INSERT INTO table_xinfo VALUES ('wren', 1)")).text
 
 
+def test_a_long_default_of_many_rows_is_not_read() -> None:
+    rows = ["INSERT INTO a VALUES (1)"] * 3_000
+    added = f"ALTER TABLE a ADD COLUMN note TEXT DEFAULT '{'wren ' * 1_000}'"
+    with pytest.raises(SkipFileError, match="characters"):
+        read(database("CREATE TABLE a (b)", *rows, added))
+
+
 def test_text_that_is_not_utf_8_is_replaced_not_refused() -> None:
     content = database("CREATE TABLE t (a)", "INSERT INTO t VALUES (CAST(x'c3' AS TEXT) || 'plover')")
     assert "plover" in read(content).text
