@@ -65,6 +65,8 @@ def extract_database(content: bytes, kind: str, budget: Budget) -> Document:  # 
     with open_database(content) as connection:
         connection.text_factory = _decode
         schema = [_SchemaEntry(*row) for row in connection.execute(_SCHEMA)]
+        if len(schema) > _MAX_ENTRIES:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {_MAX_ENTRIES:,} tables")
         virtual = {entry.name for entry in schema if entry.is_virtual}
         for entry in schema:
             owner, _, suffix = entry.name.rpartition("_")
@@ -132,6 +134,8 @@ _SCHEMA: Final = """
     SELECT type, name, coalesce(sql, ''), coalesce(rootpage, 0) FROM sqlite_schema
     WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid
 """
+_MAX_ENTRIES: Final = 10_000
+"""SQLite finds a table in time that grows with their number, so reading each takes quadratic time."""
 _VERSIONS_AT: Final = 18
 _MIN_LENGTH_LIMIT: Final = 1_000_000
 _STEP_INTERVAL: Final = 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,6 +91,17 @@ def test_a_long_default_of_many_rows_is_not_read() -> None:
     added = f"ALTER TABLE a ADD COLUMN note TEXT DEFAULT '{'wren ' * 1_000}'"
     with pytest.raises(SkipFileError, match="characters"):
         read(database("CREATE TABLE a (b)", *rows, added))
+
+
+def test_a_database_of_very_many_tables_is_too_large() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        entries = ((f"v{n}", f"CREATE VIEW v{n} AS SELECT 1") for n in range(10_001))
+        connection.executemany("INSERT INTO sqlite_schema VALUES ('view', ?1, ?1, 0, ?2)", entries)
+        connection.commit()
+        content = connection.serialize()
+    with pytest.raises(SkipFileError, match="more than 10,000 tables"):
+        read(content)
 
 
 def test_text_that_is_not_utf_8_is_replaced_not_refused() -> None:
