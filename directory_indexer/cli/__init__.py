@@ -50,6 +50,7 @@ _EXHAUSTED = {
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
 _OPTIONS_OF_COMMANDS = frozenset(("--json", "--config", "--data-dir", "--quiet", "-q", "--verbose", "-v"))
 _MOST_SHOWN = 80
+_MOST_DIGITS = 5
 _NO_THREAD = "can't start new thread"
 
 
@@ -61,6 +62,7 @@ def main() -> NoReturn:
     secure_streams()
     # Each additional NumPy thread costs milliseconds at start-up, and no large matrices are multiplied here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    _forget_impossible_sizes()
     code = _exit_code()
     spans.close()
     with contextlib.suppress(OSError, UnavailableError):
@@ -69,6 +71,13 @@ def main() -> NoReturn:
     _leave_process(sys.argv[1:])
     # A regular exit closes the vector engine, which takes up to 0.2 s and drops its files from the page cache.
     os._exit(code)
+
+
+def _forget_impossible_sizes() -> None:
+    """Remove sizes that no terminal has: libraries convert any number of digits, which Python refuses."""
+    for name in ("COLUMNS", "LINES"):
+        if len(os.environ.get(name, "")) > _MOST_DIGITS:
+            del os.environ[name]
 
 
 def _leave_process(arguments: Sequence[str]) -> None:

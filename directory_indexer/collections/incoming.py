@@ -56,7 +56,7 @@ _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
 }
 """The functions that create the tables of the databases of a backup, by the names of their files."""
 
-_MAX_LINE_CHARACTERS: Final = 400
+_MAX_LINE_CHARACTERS: Final = 2_000
 
 _HARMLESS: Final = frozenset(
     {
@@ -171,10 +171,14 @@ def examine_copy(name: BackupFile, copy: Path) -> None:
 
 
 class IncomingSettings(NamedTuple):
-    """The settings of a backup that need no consent, as a tree, and a line for each of the others."""
+    """The settings of a backup that need no consent, as a tree, and a line for each of the others.
+
+    `too_long` are those whose value is not shown whole.
+    """
 
     harmless: Mapping[str, Any]
     others: tuple[str, ...]
+    too_long: tuple[str, ...] = ()
 
 
 def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
@@ -190,14 +194,17 @@ def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
         raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP) from error
     harmless: dict[str, Any] = {}
     others: list[str] = []
+    too_long: list[str] = []
     for key, value in leaves:
         if not _is_harmless(key, value):
-            others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_format_value(key, value)}")
+            text = _format_value(key, value)
+            others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_cut(text)}")
+            too_long += [key] if _cut(text) != text and key in KEYS else []
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
             raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
         set_nested(harmless, key, value)
-    return IncomingSettings(harmless, tuple(others))
+    return IncomingSettings(harmless, tuple(others), tuple(too_long))
 
 
 def incoming_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
@@ -243,5 +250,8 @@ def _is_harmless(key: str, value: object) -> bool:
 def _format_value(key: str, value: object) -> str:
     if key in KEYS and isinstance(KEYS[key].kind, Secret):
         return "*" * 10
-    text = json.dumps(value)
+    return json.dumps(value)
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= _MAX_LINE_CHARACTERS else f"{text[:_MAX_LINE_CHARACTERS]}…"

@@ -224,12 +224,21 @@ def _known_keys(app: App) -> tuple[Key, ...]:
 
 
 def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tuple[str, ...]:
-    """Return the settings that need consent, and remove them from the copy if they are not accepted."""
+    """Return the settings that need consent, and remove them from the copy if they are not accepted.
+
+    Raises:
+        StoreError: one that was accepted cannot have been seen whole.
+    """
     name = BackupFile(CONFIGURATION)
     if name not in staging.manifest.files or staging.places[CONFIGURATION].exists():  # the current configuration stays
         return ()
     copy = staging.staged(CONFIGURATION)
     settings = incoming_settings(copy.read_bytes(), where=CONFIGURATION)
+    if settings.too_long and options.accepts_settings:
+        raise StoreError(
+            f"the value of {settings.too_long[0]} in the backup is too long to be shown, so it is not accepted",
+            hint="--leave-settings restores everything else",
+        )
     if settings.others and options.accepts_settings is False:
         copy.unlink()
         content = json.dumps(settings.harmless, ensure_ascii=False, indent=2)

@@ -41,8 +41,12 @@ def open_with_bsdtar(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # 
 
     Raises:
         SkipFileError: bsdtar is not installed, or the archive is larger than is read.
+        ExtractionError: it is an archive of another kind.
     """
     content = read_whole(file)
+    # bsdtar decides by the content what it reads, and for a list of files (mtree) it reads them from the disk.
+    if not content.startswith((RAR_HEADER, CABINET_HEADER)):
+        raise ExtractionError("is neither a RAR archive nor a cabinet")
     program = find_program(PROGRAM)
     if not program:
         raise SkipFileError(SkipReason.BINARY, f"{describe(content)}{MISSING_READER}install bsdtar (libarchive-tools)")

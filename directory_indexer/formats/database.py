@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.files import SkipReason
-from directory_indexer.formats.containers import Budget
+from directory_indexer.formats.containers import FREE_BYTES, MAX_RATIO, Budget
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import Draft, row_line
 
@@ -60,10 +60,13 @@ def extract_database(content: bytes, kind: str, budget: Budget) -> Document:  # 
         SkipFileError: it holds more than is read of one file.
         ExtractionError: it is damaged.
     """
-    draft = Draft()
+    # A default value that a column was added with is stored once, whatever the number of rows.
+    draft = Draft(max(FREE_BYTES, len(content) * MAX_RATIO))
     with open_database(content) as connection:
         connection.text_factory = _decode
         schema = [_SchemaEntry(*row) for row in connection.execute(_SCHEMA)]
+        if len(schema) > _MAX_ENTRIES:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {_MAX_ENTRIES:,} tables")
         virtual = {entry.name for entry in schema if entry.is_virtual}
         for entry in schema:
             owner, _, suffix = entry.name.rpartition("_")
@@ -131,6 +134,8 @@ _SCHEMA: Final = """
     SELECT type, name, coalesce(sql, ''), coalesce(rootpage, 0) FROM sqlite_schema
     WHERE type IN ('table', 'view', 'trigger') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid
 """
+_MAX_ENTRIES: Final = 10_000
+"""SQLite finds a table in time that grows with their number, so reading each takes quadratic time."""
 _VERSIONS_AT: Final = 18
 _MIN_LENGTH_LIMIT: Final = 1_000_000
 _STEP_INTERVAL: Final = 10_000

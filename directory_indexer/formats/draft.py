@@ -47,7 +47,8 @@ class Draft:
     Each method that writes raises `SkipFileError` once the text is too long.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_characters: int = MAX_CHARACTERS) -> None:
+        self._max_characters = min(max_characters, MAX_CHARACTERS)
         self.title = ""
         """The first title or heading."""
 
@@ -151,8 +152,8 @@ class Draft:
     def _append(self, piece: str) -> None:
         self._parts.append(piece)
         self._length += len(piece)
-        if self._length > MAX_CHARACTERS:
-            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARACTERS // 1_000_000} million characters")
+        if self._length > self._max_characters:
+            raise SkipFileError(SkipReason.TOO_LARGE, f"more than {self._max_characters:,} characters")
 
 
 def column_names(cells: Sequence[str]) -> str:

@@ -248,7 +248,8 @@ class _Report:
         if not tokens or len(ranked) > _MAX_USES:
             return
         chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked)
-        files = {chunks[id_].path: chunks[id_] for id_, _ in reversed(ranked) if name in chunks[id_].chunk.text}
+        naming = [chunks[id_] for id_, _ in reversed(ranked) if id_ in chunks and name in chunks[id_].chunk.text]
+        files = {chunk.path: chunk for chunk in naming}
         for chunk in files.values():
             weight = _USE_WEIGHT * min(1 + n_times / 4, 2) / len(files) ** 0.5
             yield self._at(chunk, name, f"uses {name}", weight)

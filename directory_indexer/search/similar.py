@@ -166,7 +166,7 @@ def _rank_files(
     nearest: dict[FilePath, list[_Pair]] = defaultdict(list)
     for passage, hits in hits_by_passage:
         best: dict[FilePath, _Pair] = {}
-        for score, theirs in ((hit.score, chunk) for hit in hits for chunk in chunks[hit.chunk_id]):
+        for score, theirs in ((hit.score, chunk) for hit in hits for chunk in chunks.get(hit.chunk_id, ())):
             pair = _Pair(model.usual(score), theirs, passage.chunk)
             if theirs.path not in best or pair.score > best[theirs.path].score:
                 best[theirs.path] = pair

@@ -104,7 +104,7 @@ class Place:
         typed: str = "",
         after: str = "",
         then: Sequence[tuple[str, str]] = (),
-        editor: str = "",
+        **variables: str,
     ) -> Screen:
         environ = {
             "PATH": os.environ["PATH"],
@@ -113,7 +113,7 @@ class Place:
             "DIRINDEX_CONFIG": str(self.directory / "config.json"),
             "TERM": "xterm-256color",
             "LANG": "C.UTF-8",
-            **({"EDITOR": editor} if editor else {}),
+            **variables,
         }
         return run_on_terminal(
             *words, columns=columns, at=self.directory, environ=environ, typed=typed, after=after, then=then
@@ -185,6 +185,11 @@ def test_what_a_command_writes_fits_the_terminal(place: Place, command: str, col
     require_right(screen, CODES.get(command, 0))
     assert command in VERBATIM or screen.too_wide == []
     assert screen.text.strip() or command == "collection describe"
+
+
+def test_a_size_of_many_digits_is_no_size(place: Place) -> None:
+    size = "1" * 5_000
+    require_right(place.run("search", "lantern", COLUMNS=size, LINES=size))
 
 
 def test_help_fits_the_terminal(place: Place) -> None:
@@ -276,7 +281,7 @@ def test_a_search_follows_what_is_typed_and_prints_the_place_of_the_accepted_hit
 def test_a_hit_is_opened_from_the_list_and_the_list_is_there_again(place: Place) -> None:
     screen = place.run(
         *("search", "sounded", "--interactive"),
-        editor="head -n 1",
+        EDITOR="head -n 1",
         after="sounded every minute",
         typed="\r",
         then=[("# The horn", ""), ("sounded every minute", "\x1b")],
@@ -290,7 +295,7 @@ def test_a_hit_is_opened_from_the_list_and_the_list_is_there_again(place: Place)
 def test_an_editor_that_cannot_be_started_is_reported_in_the_list(place: Place) -> None:
     screen = place.run(
         *("search", "sounded", "--interactive"),
-        editor="/nowhere/editor",
+        EDITOR="/nowhere/editor",
         after="sounded every minute",
         typed="\r",
         then=[("cannot be started", "\x03")],

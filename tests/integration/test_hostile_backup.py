@@ -388,6 +388,16 @@ def test_settings_are_taken_with_consent(backup: Path, canary: Path, tmp_path: P
     assert canary.is_dir()
 
 
+def test_a_setting_that_is_too_long_to_be_shown_is_not_taken_unseen(backup: Path, canary: Path, tmp_path: Path) -> None:
+    configured(backup, indexing={"extractors": [COMMAND | {"command": ["true", "a" * 5_000, "touch PWNED"]}]})
+    with pytest.raises(StoreError, match="too long to be shown"):
+        restored(tmp_path, backup, accepts=True)
+    team, report = restored(tmp_path, backup, accepts=False)
+    assert len(report.left_out) == 1
+    team.close()
+    assert canary.is_dir()
+
+
 def test_harmless_settings_need_no_consent(backup: Path, canary: Path, tmp_path: Path) -> None:
     configured(backup, indexing={"chunk_size": 128}, embedding={"provider": "embedded"})
     team, report = restored(tmp_path, backup)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +37,16 @@ def test_a_message_that_is_not_indexed_is_compared_by_its_own_text(similar: Simi
     letter.write_bytes(b"Subject: Soup\nFrom: a@b.org\n\nBoil the carrots with ginger.\n")
     [hit] = similar.find(file_path(letter), within=(), limit=3).hits
     assert hit.path.endswith("a.md")
+
+
+def test_a_vector_without_its_passage_is_left_out(index: Index, similar: SimilarFiles, tmp_path: Path) -> None:
+    index.write("b.md", "Boil the carrots with thyme.")
+    index.run()
+    with closing(sqlite3.connect(index.docstore.path)) as connection, connection:
+        connection.execute("UPDATE chunks SET id = -1 WHERE id = (SELECT max(id) FROM chunks)")
+    letter = tmp_path / "letter.md"
+    letter.write_text("Boil the carrots with thyme.", encoding="utf-8")
+    assert [hit.path[-4:] for hit in similar.find(file_path(letter), within=(), limit=3).hits] == ["a.md"]
 
 
 def test_an_archive_has_no_text_to_compare(similar: SimilarFiles, tmp_path: Path) -> None:

@@ -52,6 +52,14 @@ def test_members_are_read_from_the_stream_of_bsdtar() -> None:
     assert {member.name: member.content.decode() for member in unpacked} == MEMBERS
 
 
+@pytest.mark.usefixtures("bsdtar")
+def test_what_begins_as_another_kind_never_reaches_bsdtar(tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("the heron's own")
+    listing = f"#mtree\n./x type=file contents={tmp_path / 'private'}\n".encode()
+    with pytest.raises(ExtractionError, match="neither a RAR archive nor a cabinet"):
+        members(listing)
+
+
 @pytest.mark.usefixtures("failing_bsdtar")
 def test_a_damaged_archive_has_the_members_before_the_damage() -> None:
     whole = tarred(MEMBERS)

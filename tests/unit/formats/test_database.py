@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,6 +84,24 @@ def test_a_table_whose_name_begins_like_a_full_text_table_is_read() -> None:
 def test_a_table_may_have_the_name_of_a_function_of_the_engine() -> None:
     statements = [f"CREATE TABLE {name} (name, hidden)" for name in ("pragma_table_xinfo", "table_xinfo", "json_each")]
     assert "wren" in read(database(*statements, "INSERT INTO table_xinfo VALUES ('wren', 1)")).text
+
+
+def test_a_long_default_of_many_rows_is_not_read() -> None:
+    rows = ["INSERT INTO a VALUES (1)"] * 3_000
+    added = f"ALTER TABLE a ADD COLUMN note TEXT DEFAULT '{'wren ' * 1_000}'"
+    with pytest.raises(SkipFileError, match="characters"):
+        read(database("CREATE TABLE a (b)", *rows, added))
+
+
+def test_a_database_of_very_many_tables_is_too_large() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        entries = ((f"v{n}", f"CREATE VIEW v{n} AS SELECT 1") for n in range(10_001))
+        connection.executemany("INSERT INTO sqlite_schema VALUES ('view', ?1, ?1, 0, ?2)", entries)
+        connection.commit()
+        content = connection.serialize()
+    with pytest.raises(SkipFileError, match="more than 10,000 tables"):
+        read(content)
 
 
 def test_text_that_is_not_utf_8_is_replaced_not_refused() -> None:
