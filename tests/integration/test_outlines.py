@@ -76,7 +76,7 @@ def test_the_columns_of_a_table_are_one_part_and_are_named_once(index: Index) ->
     for table in ("birds", "nests"):
         database.execute(f"CREATE TABLE {table} (id INTEGER, name TEXT, place TEXT)")
         rows = ((number, f"wren {number}", "behind the barn") for number in range(200))
-        database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
+        database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608 - a name of this test
     database.commit()
     path = index.write_bytes("birds.db", database.serialize())
     database.close()
