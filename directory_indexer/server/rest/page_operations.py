@@ -155,7 +155,7 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     untracked = [path for path in paths if not any(lies_in(path, root) for root in tracked)]
     if call.path:
         return SuggestedDirectories(tuple(untracked), {})
-    counts = {path: n_files for path in untracked if (n_files := _count_files(path))}
+    counts = {str(path): n_files for path in untracked if (n_files := _count_files(path))}
     return SuggestedDirectories(tuple(counts), counts)
 
 
