@@ -81,6 +81,9 @@ class SuggestedDirectories(NamedTuple):
     """Directories that might be added."""
 
     directories: Annotated[tuple[str, ...], "Absolute paths of directories that are there and not tracked yet."]
+    files: Annotated[
+        Mapping[str, int], "Files in each of the usual directories; a large one is not counted to its end."
+    ]
 
 
 class AddingAnswer(NamedTuple):

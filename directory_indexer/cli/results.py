@@ -114,22 +114,19 @@ def show_result(
         )
     closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
     output.notes(closing, are_dim=is_text)
-    is_good = bool(result_shown.hits) and not result_shown.is_weak
-    output.notes(
-        _standing_notes(app, standing, is_good=is_good and not output.verbose) if is_text else (), are_dim=True
-    )
+    output.notes(_standing_notes(app, standing, again=output.verbose) if is_text else (), are_dim=True)
     if len(result_shown.hits) < n_hits:
         output.notes(
             [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]
         )
 
 
-def _standing_notes(app: App, standing: Sequence[Note], *, is_good: bool) -> list[str]:
-    """Return the notes that apply to every question; with good hits, only those not shown recently."""
+def _standing_notes(app: App, standing: Sequence[Note], *, again: bool) -> list[str]:
+    """Return the notes that apply to every question; without `again`, only those not shown recently."""
     notes = {note.identity: str(note) for note in standing}
     if advice := app.language_advice():
         notes[advice.key] = advice.text
-    return unseen_notes(app.loaded.data_dir, notes) if is_good else list(notes.values())
+    return list(notes.values()) if again else unseen_notes(app.loaded.data_dir, notes)
 
 
 def _within_tokens(result: SearchResult, output: Output, options: ResultOptions) -> SearchResult:

@@ -200,9 +200,9 @@ class Checkup:
         except CorruptIndexError:
             return Finding("words", Verdict.PROBLEM, "the full-text index is damaged", _REPAIR)
         if n_rows != n_chunks:
-            message = f"the full-text index has {n_rows:,} rows for {n_chunks:,} chunks"
+            message = f"the full-text index has {n_rows:,} rows for {n_chunks:,} passages"
             return Finding("words", Verdict.PROBLEM, message, _REPAIR)
-        return Finding("words", Verdict.OK, f"{n_chunks:,} chunks are searchable by words")
+        return Finding("words", Verdict.OK, f"{n_chunks:,} passages are searchable by words")
 
     def _vectors(self) -> Iterator[Finding]:
         try:
@@ -216,11 +216,11 @@ class Checkup:
     def _agreement(self, snapshot: Snapshot) -> Finding:
         lost, unknown = self.disagreement(snapshot)
         if lost or unknown:
-            message = f"vectors that are lost: {len(lost):,}; that belong to no chunk: {len(unknown):,}"
+            message = f"vectors that are lost: {len(lost):,}; that belong to no passage: {len(unknown):,}"
             return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
         n_stored, n_pending = len(snapshot.vectors.embedded_chunk_ids()), snapshot.vectors.count_pending()
         places = f"{n_stored:,} in the vector store, {n_pending:,} in the database until they are merged"
-        return Finding("vectors", Verdict.OK, f"every vector belongs to a chunk: {places}")
+        return Finding("vectors", Verdict.OK, f"every vector belongs to a passage: {places}")
 
     def disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
         """Compare both stores; return the ids of missing vectors and of unknown ones.
@@ -341,8 +341,8 @@ def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
 def _coverage(snapshot: Snapshot) -> Finding:
     waiting = snapshot.embedding_queue.count()
     if waiting:
-        return Finding("meaning", Verdict.WARNING, f"{waiting:,} chunks wait for their vectors", "dirindex index")
-    return Finding("meaning", Verdict.OK, "every chunk is searchable by meaning")
+        return Finding("meaning", Verdict.WARNING, f"{waiting:,} passages wait for their vectors", "dirindex index")
+    return Finding("meaning", Verdict.OK, "every passage is searchable by meaning")
 
 
 def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:

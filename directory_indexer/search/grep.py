@@ -269,5 +269,5 @@ class FileReader:
         return bisect_right(self._page_starts, stretch.start_char + len(stretch.text[:at].decode())) or 1
 
 
-_ALL_READ: Final = "all texts were read: the pattern has no rare word in it that the index could look up"
+_ALL_READ: Final = "slow, because all texts were read: the pattern has no rare word in it that the index could look up"
 _SLOW: Final = 1.0

@@ -82,7 +82,7 @@ def export_lines(report: ExportReport, *, paths: PathStyle) -> Iterator[Line]:
         yield line(Span("stopped; nothing was written", Style.WARNING))
         return
     yield line(Span("done", Style.GOOD), f" in {duration(report.seconds)}")
-    holds = f"{count(report.n_chunks, 'chunk')} of {count(report.n_files, 'file')}, {size(report.n_bytes)}"
+    holds = f"{count(report.n_chunks, 'passage')} of {count(report.n_files, 'file')}, {size(report.n_bytes)}"
     yield fact_line("written", f"{paths.format(report.file)}: {holds}")
     if report.tracked_in and report.format.text:
         yield fact_line("note", f"it lies in {paths.format(report.tracked_in)}, so the next run may index it")

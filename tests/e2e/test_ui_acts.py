@@ -119,11 +119,17 @@ def test_what_no_browser_vouches_for_may_only_read(server: PageServer, browser: 
 def test_directories_that_are_there_are_suggested(tmp_path: Path) -> None:
     for name in ("Dokumente", "Notes", "tracked", "config"):
         (tmp_path / name).mkdir()
+    for name in ("Dokumente/a.md", "Dokumente/b.md", "Notes/c.md", "tracked/d.md"):
+        (tmp_path / name).write_text("text")
+    (tmp_path / "Desktop").mkdir()  # it is empty
     (tmp_path / "config/user-dirs.dirs").write_text('XDG_DOCUMENTS_DIR="$HOME/Dokumente"\nXDG_DESKTOP_DIR="$HOME/"\n')
     home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     with PageServer(tmp_path / "data", **home) as server:
         person = Person(server, server.admit())
-        found = person.get("directories/suggested").json["directories"]
+        answer = person.get("directories/suggested").json
+        found = answer["directories"]
+        assert (answer["files"][found[0]], answer["files"][found[1]]) == (2, 1)
+        assert str(tmp_path / "Desktop") not in found
         assert found[:2] == [str(tmp_path / "Dokumente"), str(tmp_path / "Notes")]
         assert str(tmp_path) not in found
         assert person.get("directories/suggested?path=~/no").json["directories"] == [str(tmp_path / "Notes")]

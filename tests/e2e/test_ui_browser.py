@@ -204,6 +204,27 @@ def test_everything_can_be_done_by_keys(page: Page) -> None:
     expect(page.locator("#query")).to_be_focused()
 
 
+def test_enter_goes_to_the_first_hit_and_leaves_the_list_as_it_is(page: Page) -> None:
+    page.keyboard.type("carrot gard")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    before = page.locator(".hits").inner_text()
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_be_focused()
+    assert page.locator(".hits").inner_text() == before
+    page.reload()
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    assert page.locator(".hits").inner_text() == before
+
+
+def test_a_question_mark_in_the_empty_field_explains_the_keys(page: Page) -> None:
+    page.locator("#query").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Ctrl+K")
+    page.keyboard.press("Escape")
+    page.keyboard.type("why?")
+    expect(page.locator("#query")).to_have_value("why?")
+
+
 def test_names_and_texts_of_files_never_become_markup(page: Page) -> None:
     page.locator("#query").fill("turnips")
     expect(page.locator(".file h3").first).to_have_text(_NAME)

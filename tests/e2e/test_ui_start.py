@@ -106,7 +106,7 @@ def test_who_has_no_index_comes_to_a_first_search_in_two_clicks(browser: Browser
     (home / "Documents/garden.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     with begun(PageServer(tmp_path / "data", HOME=str(home)), browser, tmp_path) as page:
         expect(page.locator(".stand")).to_have_text("Nothing is indexed yet")
-        page.get_by_role("button", name=re.compile("^Documents")).click()
+        page.get_by_role("button", name=re.compile("^Documents.*1 file")).click()
         expect(page.get_by_role("dialog")).to_contain_text("1 file")
         expect(page.get_by_role("dialog")).to_contain_text(".md 1")
         page.get_by_role("button", name="Index it").click()
@@ -232,6 +232,18 @@ def test_copies_are_named_when_somebody_asks(page: Page) -> None:
     copies = page.locator(".also-in").first
     copies.locator("summary").click()
     expect(copies.locator("li")).to_have_text(re.compile("oil.md$"))
+
+
+def test_a_hit_by_its_name_alone_is_opened_at_its_name(page: Page) -> None:
+    page.locator("#query").fill("watch.txt")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    hit = page.locator(".named .hit.name-alone").first
+    expect(hit).to_be_visible()
+    box = page.locator(".named h3").first.bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 5, box["y"] + 5)
+    expect(hit).to_have_attribute("aria-current", "true")
+    expect(page.locator(".preview h2")).to_have_text("watch.txt")
 
 
 def test_keys_lead_to_the_field_and_are_explained(page: Page) -> None:

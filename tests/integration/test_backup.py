@@ -133,7 +133,7 @@ def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(
         messages = {one.check: one.message for one in opened.app.doctor.check()}
     assert messages["vector store"] == "the embedded engine keeps no files yet; the database keeps the first vectors"
     assert re.fullmatch(
-        r"every vector belongs to a chunk: 0 in the vector store, [1-9]\d* in the database until they are merged",
+        r"every vector belongs to a passage: 0 in the vector store, [1-9]\d* in the database until they are merged",
         messages["vectors"],
     )
 

@@ -76,11 +76,11 @@ def test_the_columns_of_a_table_are_one_part_and_are_named_once(index: Index) ->
     for table in ("birds", "nests"):
         database.execute(f"CREATE TABLE {table} (id INTEGER, name TEXT, place TEXT)")
         rows = ((number, f"wren {number}", "behind the barn") for number in range(200))
-        database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608 - the test's names
+        database.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608 - a name of this test
     database.commit()
     path = index.write_bytes("birds.db", database.serialize())
     database.close()
-    sheet = index.write("birds.csv", "id,name,place\n" + "".join(f"{n},wren {n},behind the barn\n" for n in range(200)))
+    values = index.write("birds.csv", "id,name,place\n" + "".join(f"{n},wren {n},behind the barn\n" for n in range(200)))
     index.run()
     assert [(one.name, one.depth) for one in outline(index, path).entries] == [
         ("birds", 0),
@@ -88,7 +88,7 @@ def test_the_columns_of_a_table_are_one_part_and_are_named_once(index: Index) ->
         ("nests", 0),
         ("id, name, place", 1),
     ]
-    assert [(one.name, one.start_line) for one in outline(index, sheet).entries] == [("id, name, place", 1)]
+    assert [(one.name, one.start_line) for one in outline(index, values).entries] == [("id, name, place", 1)]
 
 
 @pytest.mark.parametrize("max_tokens", [150, 300, 600, 1200])

@@ -304,7 +304,7 @@ def test_some_vectors_were_deleted_and_others_added(setting: Setting) -> None:
     stranger = models.PointStruct(id=point_id, vector=[1.0] * 64, payload=payload)
     setting.admin().upsert(setting.collection, [stranger])
     found = [finding.message for finding in setting.doctor().check() if finding.verdict is Verdict.PROBLEM]
-    assert found == ["vectors that are lost: 1; that belong to no chunk: 1"]
+    assert found == ["vectors that are lost: 1; that belong to no passage: 1"]
     repaired = list(setting.doctor().repair())
     assert [finding for finding in repaired if finding.verdict is Verdict.PROBLEM] == []
     assert setting.semantic()[0] == "keys.md"

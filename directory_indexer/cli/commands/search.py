@@ -98,7 +98,7 @@ class SearchCall(NamedTuple):
     show_all: Annotated[bool, Option(("--all", "-a"), "Show hits that are much weaker than the best, too.")] = False
     files: Annotated[bool, Option(("--files", "-l"), "Show one line per file.")] = False
     full: Annotated[
-        bool, Option(("--full",), "Show whole chunks; for three hits or fewer, the whole function or section.")
+        bool, Option(("--full",), "Show whole passages; for three hits or fewer, the whole function or section.")
     ] = False
     n_lines: Annotated[
         int | None, Option(("--lines",), "Lines shown per hit on a terminal [4].", minimum=1, maximum=500)

@@ -79,6 +79,7 @@ _PREVIEW_SECONDS = 4.0
 _MOST_RULES, _MOST_KINDS = 12, 12
 _MOST_COMPLETIONS, _MOST_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
+_COUNTING_SECONDS, _MOST_COUNTED = 0.2, 10_000
 _CHANGEABLE = frozenset(
     {"indexing.embedding", "indexing.ignore_patterns", "monitoring.battery_percent", "ocr.languages"}
 )
@@ -151,7 +152,11 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     own = services.collections.app.loaded.data_dir
     candidates = _completions(os.path.expanduser(call.path)) if call.path else _usual_directories()
     paths = dict.fromkeys(file_path(path) for path in candidates if not own.is_relative_to(path) or call.path)
-    return SuggestedDirectories(tuple(path for path in paths if not any(lies_in(path, root) for root in tracked)))
+    untracked = [path for path in paths if not any(lies_in(path, root) for root in tracked)]
+    if call.path:
+        return SuggestedDirectories(tuple(untracked), {})
+    counts = {str(path): n_files for path in untracked if (n_files := _count_files(path))}
+    return SuggestedDirectories(tuple(counts), counts)
 
 
 def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
@@ -354,6 +359,17 @@ def _usual_directories() -> Iterator[str]:
     paths = [desktop_paths.get(name, home / usual) for name, usual in _DEFAULT_NAMES.items()]
     paths += [home / "Notes", Path.cwd()]
     return (str(path) for path in paths if path.is_dir() and not home.is_relative_to(path))
+
+
+def _count_files(directory: str) -> int:
+    """Count the files below a directory that are not hidden, up to a limit and within a fraction of a second."""
+    n_files, deadline = 0, time.monotonic() + _COUNTING_SECONDS
+    for _, directories, names in os.walk(directory):
+        directories[:] = [name for name in directories if not name.startswith(".")]
+        n_files += sum(not name.startswith(".") for name in names)
+        if n_files >= _MOST_COUNTED or time.monotonic() > deadline:
+            break
+    return min(n_files, _MOST_COUNTED)
 
 
 def _desktop_directories(home: Path) -> dict[str, Path]:

@@ -51,7 +51,10 @@ export const words = {
     byName: "By name",
     inTexts: "In texts",
     searchIn: (name) => `Search in ${name}`,
-    noText: (reason) => `No text: ${(words.leftOut.names[reason] ?? reason).toLowerCase()}`,
+    noText: (reason = "no text", icon = "") => {
+      if (icon === "picture" && ["binary", "no text"].includes(reason)) return "A picture without text or camera data: found by its name alone";
+      return reason === "no text" ? "There is no text in it" : `Not read: ${(words.leftOut.names[reason] ?? reason).toLowerCase()}`;
+    },
     moreNames: (n) => count(n, "more name matches", "more names match"),
     moreInFile: (n) => count(n, "more match in this file", "more matches in this file"),
     line: (n) => `line ${plain(n)}`,
@@ -140,6 +143,7 @@ export const words = {
     title: "Which files do you want to search?",
     what: "Choose a directory. You see first what would be read and how long it takes. Your files are only read, never changed.",
     suggested: "Suggested directories",
+    files: (n) => (n < MOST_COUNTED ? count(n, "file", "files") : `more than ${plain(MOST_COUNTED)} files`),
     other: "Another directory …",
     begun: (name) => `Reading ${name} …`,
     next: "Type what you are looking for. Hits come as soon as the first files are read.",
@@ -337,6 +341,8 @@ export const words = {
     other: (detail, id) => (id ? `${detail} (request ${id})` : detail),
   },
 };
+
+const MOST_COUNTED = 10_000; // of the files of a directory that is suggested
 
 const day = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

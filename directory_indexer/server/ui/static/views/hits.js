@@ -169,14 +169,15 @@ export class Hits {
   #hit(hit, name) {
     const place = { doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" };
     const { heading, part } = excerptOf(hit);
+    const isNameAlone = hit.matched && !hit.marks.length && !heading;
     const where = [
       heading && element("span", { class: "heading" }, ...heading),
       element("span", { class: "line", title: this.#hasScores ? words.hits.score(hit.score.toFixed(2)) : null }, whereabouts(hit)),
     ];
     const link = element(
       "a",
-      { class: "hit", href: written({ ...read(), place }) },
-      element("span", { class: heading ? "where" : "where at-side" }, ...where),
+      { class: isNameAlone ? "hit name-alone" : "hit", href: written({ ...read(), place }) },
+      !isNameAlone && element("span", { class: heading ? "where" : "where at-side" }, ...where),
       (hit.marks.length || !hit.matched) && part,
     );
     link.setAttribute("aria-label", visible([name, hit.heading, whereabouts(hit)].filter(Boolean).join(", ")));
@@ -230,7 +231,7 @@ function nameAlone(hit) {
     "li",
     {},
     headOf(hit, [name], newId("file")),
-    element("p", { class: "soft" }, isDirectory ? hit.excerpt.trim().split("\n").join(", ") : words.hits.noText(hit.no_text ?? "no text")),
+    element("p", { class: "soft" }, isDirectory ? hit.excerpt.trim().split("\n").join(", ") : words.hits.noText(hit.no_text, iconOf(hit.kind))),
     isDirectory && element("button", { type: "button", class: "quiet", onclick: show }, words.hits.searchIn(name)),
   );
 }

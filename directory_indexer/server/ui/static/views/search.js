@@ -78,20 +78,25 @@ function typed(q) {
   clearTimeout(pause);
   pause = setTimeout(() => {
     pause = 0;
-    ask(read(), "paused");
+    ask(read(), "hybrid");
     recall.show(read());
     count(read());
   }, PAUSE_MS);
 }
 
+// Goes to the first hit. The list stays as it is, unless what is typed has no complete answer yet, or no good one: then
+// the last word is taken for a whole one, which may be misspelt.
 function submitted() {
   const state = read();
   clearTimeout(pause);
   pause = 0;
   remember(state);
   recall.show(state);
+  const key = keyOf(state);
+  const isComplete = key === asked && answered.how !== "keyword" && !waiting;
+  if (isComplete && answered.isGood) return hits.move(1);
   goesToFirst = true;
-  ask(state, "hybrid");
+  if (inFlight?.key !== key || inFlight.mode !== "hybrid") ask(state, isComplete ? "whole" : "hybrid");
   count(state);
 }
 
@@ -128,10 +133,11 @@ function request({ q, sort, filters }) {
   return given;
 }
 
+// The last word may be the beginning of one, whether or not somebody goes on typing: Enter and a reload change no list.
 const HOW = {
   keyword: { mode: "keyword", limit: LIMIT, refresh: false, prefix: true },
-  paused: { mode: "hybrid", limit: LIMIT, prefix: true },
-  hybrid: { mode: "hybrid", limit: LIMIT },
+  hybrid: { mode: "hybrid", limit: LIMIT, prefix: true },
+  whole: { mode: "hybrid", limit: LIMIT },
 };
 const AGAIN = { refresh: false }; // what changed is in the index, which is why it is asked again
 
@@ -149,20 +155,20 @@ async function ask(state, mode, isAgain = false) {
     waiting = null;
     const indexState = moment()?.state ?? "";
     const controller = new AbortController();
-    inFlight = { mode: how, abort: () => controller.abort() };
+    inFlight = { mode: how, key: keyOf(about), abort: () => controller.abort() };
     const began = performance.now();
     hits.isBusy(true);
     try {
       const answer = await post("search", { ...request(about), ...HOW[how], ...(isRepeated ? AGAIN : {}) }, controller.signal);
       await hits.released;
       asked = keyOf(about);
-      answered = { state: indexState, how };
+      answered = { state: indexState, how, isGood: answer.hits.length > 0 && !answer.weak };
       hits.show(answer, { query: about.q, ms: performance.now() - began, isFirst: how === "keyword", isAgain: isRepeated });
       if (how === "keyword") hits.select(read().place);
       else look(read());
       tellMissing(about, answer, how);
-      if (goesToFirst && how === "hybrid") hits.move(1);
-      if (how === "hybrid") goesToFirst = false;
+      if (goesToFirst && how !== "keyword") hits.move(1);
+      if (how !== "keyword") goesToFirst = false;
     } catch (problem) {
       if (problem.name !== "AbortError" && !isRepeated) fail(problem);
     }
@@ -194,7 +200,7 @@ function askAgain() {
   if (isBusy || isEmpty() || moment().state === answered.state) return;
   counted = null;
   count(state);
-  ask(state, answered.how === "keyword" ? "paused" : answered.how, true);
+  ask(state, answered.how === "whole" ? "whole" : "hybrid", true);
 }
 
 // Where nothing is indexed, directories are offered.
@@ -243,7 +249,7 @@ async function more(what) {
   const key = keyOf(state);
   hits.isBusy(true);
   try {
-    const given = { ...request(state), ...HOW.hybrid, ...what };
+    const given = { ...request(state), ...(HOW[answered.how] ?? HOW.hybrid), ...what };
     const answer = await post("search", given);
     await hits.released;
     if (keyOf(read()) !== key) return;
@@ -311,7 +317,7 @@ document.addEventListener("keydown", (event) => {
     input.focus();
     input.select();
   }
-  else if (event.key === "?" && !isWriting) showKeys();
+  else if (event.key === "?" && (!isWriting || (event.target === input && !input.value))) showKeys(); // no query begins with it
   else if (event.key === "Escape" && !isWriting) leave(event.target);
   else if (event.key === "ArrowDown" && (event.target === input || hits.has(event.target))) hits.move(1);
   else if (event.key === "ArrowUp" && hits.has(event.target)) hits.move(-1) || input.focus();
