@@ -22,7 +22,7 @@ from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
-    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.machine import loading
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding.loading import Embedders

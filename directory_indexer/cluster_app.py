@@ -35,7 +35,7 @@ from directory_indexer.storage.vector_stores import plan_of
 from directory_indexer.telemetry import spans
 
 with lazily:
-    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
     from directory_indexer.search.nearest import Nearest
     from directory_indexer.storage.cluster.reader import CandidatePassages, CandidateQuery, ClusterReader

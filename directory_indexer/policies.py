@@ -28,8 +28,7 @@ from directory_indexer.storage.documents.vocabulary import VOCABULARY_SUFFIX as 
 
 with lazily:
     from directory_indexer import chunking, formats, secrets
-    from directory_indexer.core.embedding_space import EmbeddingSpace
-    from directory_indexer.core.fingerprint import Fingerprint
+    from directory_indexer.core.fingerprint import EmbeddingSpace, Fingerprint
     from directory_indexer.core.ids import content_hash
     from directory_indexer.embedding import wordpiece
     from directory_indexer.embedding.loading import Access, planned_space

@@ -17,7 +17,7 @@ import numpy as np
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
-from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.embedding.loading import Access, Embedders
 from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.indexing.options import IndexOptions

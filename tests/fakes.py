@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding import Embedder
     from directory_indexer.formats.document import Document

@@ -9,8 +9,8 @@ from typing import Annotated, Any, NamedTuple
 
 from directory_indexer.api.fields import Outcomes, Seconds, format_timestamp
 from directory_indexer.config.sources import KEYS
-from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Finding, Verdict
 
 with lazily:
     from directory_indexer.config import LoadedConfig

@@ -24,12 +24,11 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.core.embedding_space import EmbeddingSpace
     from directory_indexer.core.files import Scan
+    from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
     from directory_indexer.indexing.status import StatusReport
-    from directory_indexer.storage.documents.pauses import PausedRun
-    from directory_indexer.storage.documents.runs import RunRecord
+    from directory_indexer.storage.documents.runs import PausedRun, RunRecord
     from directory_indexer.storage.documents.statistics import DirectoryStatus
 
 

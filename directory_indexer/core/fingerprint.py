@@ -1,4 +1,4 @@
-"""Fingerprint of an index: the versions and settings that built it; differences tell what has to be redone."""
+"""What built an index: the space of its vectors, and the versions and settings whose change makes work anew."""
 
 from __future__ import annotations
 
@@ -9,6 +9,35 @@ from typing import NamedTuple
 
 from directory_indexer.core.errors import REBUILD, CorruptIndexError
 from directory_indexer.core.ids import content_hash
+
+
+class EmbeddingSpace(NamedTuple):
+    """Properties that make vectors comparable: provider, model, dimensions and document prefix; and the endpoint.
+
+    `dimensions` is 0 while only the provider knows them; `is_shortened` if they were requested.
+    """
+
+    provider: str
+    model: str
+    dimensions: int
+    document_prefix: str = ""
+    query_prefix: str = ""
+    is_shortened: bool = False
+    endpoint: str | None = None
+
+    @property
+    def name(self) -> str:
+        """A name that identifies everything that affects the vectors."""
+        name = f"{self.provider}/{self.model}"
+        name += f" in {self.dimensions} dimensions" if self.is_shortened else ""
+        return name + (f" with '{self.document_prefix}'" if self.document_prefix else "")
+
+
+class EmbeddingUsage(NamedTuple):
+    """The usage of an embedder so far: tokens as the provider counts them, and truncated texts."""
+
+    n_tokens: int = 0
+    n_truncated: int = 0
 
 
 class Fingerprint(NamedTuple):

@@ -1,7 +1,27 @@
-"""Notes on an answer: how far to trust it, and what is missing from it."""
+"""Remarks for people: notes on an answer, on what it lacks and how far to trust it, and findings of a check."""
+
+from __future__ import annotations
 
 from enum import StrEnum
 from typing import Final, NamedTuple
+
+
+class Verdict(StrEnum):
+    """The outcome of a check of the doctor."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+    REPAIRED = "repaired"
+
+
+class Finding(NamedTuple):
+    """The result of one check: its outcome, and what to do about it."""
+
+    check: str
+    verdict: Verdict
+    message: str
+    hint: str = ""
 
 
 class NoteKind(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
+from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.core.lazy import lazily
 
 with lazily:

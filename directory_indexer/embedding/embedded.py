@@ -22,8 +22,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from directory_indexer.core.embedding_space import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.core.inference import AS_WRITTEN, RUNTIME_ERRORS, VERSION, Session, load_session, session_options
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import verified_file

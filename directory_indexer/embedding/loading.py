@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.machine import loading
 from directory_indexer.embedding import Embedder

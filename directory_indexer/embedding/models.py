@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 from blake3 import blake3
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import DIMENSIONS, MODEL_DIRECTORY
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Model

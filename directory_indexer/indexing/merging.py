@@ -9,9 +9,8 @@ import contextlib
 from collections.abc import Callable
 from typing import NamedTuple
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import ProviderError, VectorsLostError, VectorStoreError
-from directory_indexer.core.fingerprint import Fingerprint
+from directory_indexer.core.fingerprint import EmbeddingSpace, Fingerprint
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.documents.store import DocStore, Snapshot

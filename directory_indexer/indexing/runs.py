@@ -22,9 +22,17 @@ from directory_indexer.core.lock import WriteLock, write_lock
 from directory_indexer.core.paths import FilePath, display, file_path
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside
 from directory_indexer.indexing.options import IndexOptions, options_of
-from directory_indexer.storage.documents.pauses import PausedRun
 from directory_indexer.storage.documents.queries import IndexScope
-from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunProgress, RunRecord, RunRequest, Verb
+from directory_indexer.storage.documents.runs import (
+    Origin,
+    Outcome,
+    PausedRun,
+    Phase,
+    RunProgress,
+    RunRecord,
+    RunRequest,
+    Verb,
+)
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.telemetry import spans
 

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.core import watch_limits
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import FileFailure, Scan, SkippedFile
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.embedding.models import advice, embedded_model
-from directory_indexer.storage.documents.pauses import PausedRun
+from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
-from directory_indexer.storage.documents.runs import Outcome, RunRecord
-from directory_indexer.storage.documents.scans import ScanCounts
+from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 

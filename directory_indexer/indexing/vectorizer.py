@@ -13,9 +13,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from directory_indexer.core.embedding_space import EmbeddingUsage
 from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.files import FileFailure, Stage
+from directory_indexer.core.fingerprint import EmbeddingUsage
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath

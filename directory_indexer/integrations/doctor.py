@@ -24,10 +24,10 @@ from directory_indexer.core.errors import (
     VectorStoreError,
 )
 from directory_indexer.core.files import MISSING_READER
-from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import write_lock
+from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import os_path
 from directory_indexer.core.permissions import confine, is_open
 from directory_indexer.embedding import Embedder

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from directory_indexer.chunking.chunks import embedding_text
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
 from directory_indexer.core.files import NoPages, RecognisedPages
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.ids import ChunkId, ContentHash, new_chunk_id
 from directory_indexer.core.last_query import recorded_query
 from directory_indexer.core.lazy import lazily

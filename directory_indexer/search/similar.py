@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from directory_indexer.chunking.chunks import Chunk, embedding_text
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import FileFailure, NoPages, SkippedFile, SourceFile, source_file
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.last_query import recorded_query
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, os_path

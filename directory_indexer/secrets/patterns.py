@@ -17,6 +17,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.lazy import lazily
+from directory_indexer.formats.table import FORMATS
 
 with lazily:
     from ahocorasick_rs import BytesAhoCorasick, Implementation
@@ -39,11 +40,10 @@ TOKEN: Final[str] = Naming.TOKEN.value
 SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
 """Kinds of files in which values are literal."""
 PROSE_KINDS: Final = frozenset(
-    "aiff asciidoc bibtex bmp calendar commit contacts doc docx email emlx epub fictionbook flac gif html jpeg keynote "
-    "latex log m4a man markdown mbox mhtml mp3 msg notebook numbers odg odp ods odt ogg org pages pdf png pnm ppt pptx "
-    "pst restructuredtext rtf subtitles svg text textile tiff tnef transcript typst vsdx wav webp wiki wma xls xlsb "
-    "xlsx hwpx mobi heic matroska mp4 sqlite".split()
-)
+    kind
+    for kind, format_ in FORMATS.items()
+    if format_.group in {"docs", "media"} or (format_.group == "data" and not format_.is_text)
+) | {"commit", "log"}
 """Kinds of files that people write, speak, scan or photograph."""
 FREE_KINDS: Final = PROSE_KINDS | {""}
 """Kinds of files whose text is free, among them those of an unknown kind."""

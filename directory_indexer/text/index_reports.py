@@ -13,8 +13,7 @@ from directory_indexer.core.files import SkippedFile, SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.status import StatusReport, WaitingVectors
-from directory_indexer.storage.documents.pauses import PausedRun
-from directory_indexer.storage.documents.runs import Outcome, RunRecord
+from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
 from directory_indexer.storage.documents.statistics import DirectoryStatus
 from directory_indexer.text.formatting import (
     Line,

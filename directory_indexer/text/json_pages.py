@@ -31,7 +31,7 @@ with lazily:
     from directory_indexer.api.runs import plan_answer, run_report
     from directory_indexer.api.status import PausedList, paused_of, status_answer
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.core.findings import Finding
+    from directory_indexer.core.notes import Finding
     from directory_indexer.core.paths import FilePath
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
@@ -40,7 +40,7 @@ with lazily:
     from directory_indexer.search.grep import GrepMatches, GrepRequest
     from directory_indexer.search.requests import SearchRequest, SearchResult
     from directory_indexer.search.texts import FileText
-    from directory_indexer.storage.documents.pauses import PausedRun
+    from directory_indexer.storage.documents.runs import PausedRun
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
     from directory_indexer.storage.registry.keys import Key
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from directory_indexer.api.reports import key_facts
 from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason
-from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.statistics import Facets

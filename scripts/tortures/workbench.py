@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 from cheap import cheap_app, index_tree
 
-from directory_indexer.core.findings import Verdict
+from directory_indexer.core.notes import Verdict
 from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.search.nearest import Nearest
 from directory_indexer.storage.documents.runs import Outcome

@@ -133,7 +133,10 @@ def test_no_more_hits_than_top_k_are_answered(site: Site) -> None:
     assert [len(site.rest.search("dunlin", "keep", top_k).results) for top_k in (1, 2, 50)] == [1, 2, 3]
     for top_k in (0, 51, "5", 1.5):
         refused = site.ask("search", {"query": "dunlin", "collection": "keep", "top_k": top_k})
-        assert (refused.status, "'top_k' must be an integer from 1 to 50" in refused.json["detail"]) == (422, True)
+        assert (
+            refused.status,
+            f"'top_k' is '{top_k}'; it must be an integer from 1 to 50" in refused.json["detail"],
+        ) == (422, True)
 
 
 TEXT = {"text": "a"}

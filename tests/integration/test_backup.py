@@ -35,8 +35,8 @@ from directory_indexer.core.errors import (
     StoreError,
     UsageError,
 )
-from directory_indexer.core.findings import Verdict
 from directory_indexer.core.lock import write_lock
+from directory_indexer.core.notes import Verdict
 from directory_indexer.core.rights import Right
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode

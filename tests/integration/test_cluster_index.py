@@ -13,7 +13,7 @@ from qdrant_client import models
 
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.core.errors import NotIndexedError, VectorStoreError
-from directory_indexer.core.findings import Verdict
+from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.search.requests import SearchMode

@@ -15,16 +15,15 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.indexing.status import WaitingVectors
 from directory_indexer.search.requests import SearchRequest
+from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunProgress, RunRequest, Verb
-from directory_indexer.storage.documents.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from directory_indexer.storage.documents.pauses import PausedRun
-    from directory_indexer.storage.documents.runs import RunRecord
+    from directory_indexer.storage.documents.runs import PausedRun, RunRecord
 
 N_FILES = 8
 WORDS_ALONE = IndexOptions(wait=False, effort=Effort.NONE, most_pages=0)

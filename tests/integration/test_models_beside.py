@@ -14,8 +14,8 @@ from processors import MULTIPLIES_EXACTLY
 from tiny_models import MARKS, N_WINDOWS, PIECES, SHAPE, WINDOW, TinyModel, scores, write_tiny_model
 
 from directory_indexer.config.indexing import EMBEDDED_MODELS as CONFIGURABLE
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import ProviderError
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.embedding.embedded import EmbeddedEmbedder, Vocabulary, windows
 from directory_indexer.embedding.models import (
     EMBEDDED_MODELS,

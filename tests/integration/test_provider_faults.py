@@ -12,9 +12,9 @@ import tiktoken.registry
 from indexes import Index
 from providers import KEY, ProviderServer
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import ProviderError, TextsRefusedError
 from directory_indexer.core.files import Stage
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.embedding.loading import Access
 from directory_indexer.embedding.openai import OpenAIService
 from directory_indexer.embedding.remote import RemoteEmbedder

@@ -20,7 +20,7 @@ from qdrant_standin import Fault
 
 from directory_indexer.config.services import Quantization
 from directory_indexer.core.errors import VectorStoreError
-from directory_indexer.core.findings import Verdict
+from directory_indexer.core.notes import Verdict
 from directory_indexer.integrations.doctor import Doctor
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.vectors import VectorScope, connection

@@ -21,8 +21,8 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.ocr.engine_selection import OcrSettings
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.texts import Selection, Unit, read_text
+from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.runs import Outcome, Phase
-from directory_indexer.storage.documents.scans import ScanCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,8 +11,8 @@ from fakes import FakeEmbedder
 from indexes import Index
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.findings import Verdict
 from directory_indexer.core.ids import content_hash
+from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.extraction import extract
 from directory_indexer.indexing.merging import Merger

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.storage.documents.embedding_queue import StoredModel
 
 N_FILES = 512

@@ -12,8 +12,8 @@ import pytest
 from qdrant_servers import Server
 from vectors import EVERYWHERE, ROOT, SCOPES, Corpus, chunk_id, points, unit_vectors
 
-from directory_indexer.core.findings import Verdict
 from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.storage.vectors import VectorPoint, VectorScope
 from directory_indexer.storage.vectors.collection import CollectionPlan

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from qdrant_client import models
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.cluster.payloads import (

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from directory_indexer.config.sources import parse_jsonc
-from directory_indexer.integrations.assistants import marked_text
 from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing, missing_containers
 from directory_indexer.integrations.assistants.formats import TOML
 from directory_indexer.integrations.assistants.json_text import JSON
+from directory_indexer.integrations.assistants.plain_text import BEGIN, END, Marked
 from directory_indexer.integrations.assistants.planning import splice
 from directory_indexer.integrations.assistants.yaml_text import YAML
 
@@ -183,16 +183,16 @@ def test_any_text_is_edited_as_yaml_or_refused(text: str) -> None:
 @given(st.text(st.sampled_from("a#\n\r- "), max_size=20), st.text(st.sampled_from("b\n"), max_size=5))
 def test_a_block_comes_and_goes_at_the_end(text: str, later: str) -> None:
     text = text.replace("\r", "").replace("\n", "\r\n") if "\r" in text else text
-    after = marked_text.with_entry(text, (), "Say so.")
-    assert marked_text.standing(after, (), "Say so.") is Standing.SAME
-    without = marked_text.without_entry(after + later, (), "", made=0)
+    after = Marked().with_entry(text, (), "Say so.")
+    assert Marked().standing(after, (), "Say so.") is Standing.SAME
+    without = Marked().without_entry(after + later, (), "", made=0)
     assert without.split() == (text + " " + later).split()
 
 
-@pytest.mark.parametrize("text", [marked_text.BEGIN, marked_text.END, f"{marked_text.END}{marked_text.BEGIN}"])
+@pytest.mark.parametrize("text", [BEGIN, END, f"{END}{BEGIN}"])
 def test_half_a_block_is_refused(text: str) -> None:
     with pytest.raises(EditRefusedError):
-        marked_text.standing(text, (), "")
+        Marked().standing(text, (), "")
 
 
 def _comments(text: str) -> int:

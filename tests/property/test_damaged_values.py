@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from teams import Team
 
 from directory_indexer.core.errors import CorruptIndexError, DirIndexError
-from directory_indexer.core.findings import Verdict
+from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.embedding.models import MULTILINGUAL, PACKAGED_MODEL, language_advice
 
 OLLAMA = EmbeddingSpace(provider="ollama", model="nomic-embed-text", dimensions=768)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.ids import content_hash
 from directory_indexer.search.background import OnDemandEmbedder
 

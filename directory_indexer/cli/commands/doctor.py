@@ -22,7 +22,7 @@ with lazily:
     )
     from directory_indexer.collections.collections import OpenCollection
     from directory_indexer.config.collections import CollectionName
-    from directory_indexer.core.findings import Finding, Verdict
+    from directory_indexer.core.notes import Finding, Verdict
     from directory_indexer.text import json_pages, reports
 
 

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.integrations.assistants import marked_text, whole_text
 from directory_indexer.integrations.assistants.entries import (
     NOT_SAFE,
     Cut,
@@ -23,6 +22,7 @@ from directory_indexer.integrations.assistants.entries import (
     line_end_of,
 )
 from directory_indexer.integrations.assistants.json_text import JSON
+from directory_indexer.integrations.assistants.plain_text import Marked, Whole
 from directory_indexer.integrations.assistants.yaml_text import YAML
 
 with lazily:
@@ -109,6 +109,6 @@ FORMATS: Final[Mapping[FormatName, Format]] = {
     FormatName.JSON: JSON,
     FormatName.TOML: TOML,
     FormatName.YAML: YAML,
-    FormatName.MARKED: marked_text,
-    FormatName.WHOLE: whole_text,
+    FormatName.MARKED: Marked(),
+    FormatName.WHOLE: Whole(),
 }

@@ -286,9 +286,7 @@ def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "",
         name = str(error.errors()[0]["loc"][0])
         name_in_call = names_in_call.get(name, name)
         schema = schema_with_aliases(record, of, audience)["properties"].get(name_in_call, known[name])
-        raise ArgumentError(
-            f"'{name_in_call}' is {quoted(values[name])}{_length_note(values[name])}; it must be {expected(schema)}"
-        ) from error
+        raise invalid_argument(name_in_call, values[name], schema) from error
 
 
 def _invalid_character_in(value: object) -> str:
@@ -363,7 +361,13 @@ def _type_adapter(record: type) -> TypeAdapter[Any]:
     return TypeAdapter(record)
 
 
-def expected(schema: JsonObject) -> str:
+def invalid_argument(name: str, value: object, schema: JsonObject) -> ArgumentError:
+    """Return the error for an argument whose value its schema does not allow."""
+    length = f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MAX_QUOTED_CHARS else ""
+    return ArgumentError(f"'{name}' is {quoted(value)}{length}; it must be {_expected(schema)}")
+
+
+def _expected(schema: JsonObject) -> str:
     """Describe in words what the schema of an argument allows."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
@@ -380,10 +384,6 @@ def expected(schema: JsonObject) -> str:
             return f"an integer from {schema['minimum']} to {schema['maximum']}"
         case _:
             return "true or false"
-
-
-def _length_note(value: object) -> str:
-    return f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MAX_QUOTED_CHARS else ""
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:

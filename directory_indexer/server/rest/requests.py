@@ -13,7 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import Any, BinaryIO, Final, NoReturn, cast
 
 import blake3
 from starlette.requests import Request
@@ -22,7 +22,7 @@ from directory_indexer.api.fields import JsonObject, Only
 from directory_indexer.collections.originals import too_large
 from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode
-from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of, expected, quoted
+from directory_indexer.server.mcp.arguments import arguments_of, invalid_argument, quoted
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.operations import HttpOperation
 
@@ -121,8 +121,8 @@ def parse_call(operation: HttpOperation, arguments: Mapping[str, object]) -> Any
     """
     known: JsonObject = operation.schema["properties"]
     for name, value in arguments.items():
-        if name in known and not _is_valid(known[name], value):
-            raise ArgumentError(f"'{name}' must be {expected(known[name])}")
+        if name in known and not _has_type(known[name], value):
+            raise invalid_argument(name, value, known[name])
     return arguments_of(operation.arguments, arguments, of=operation.name, audience=Only.PROGRAMS)
 
 
@@ -165,37 +165,16 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _is_valid(schema: JsonObject, value: object) -> bool:
-    """Whether a value is valid by a flat schema."""
+def _has_type(schema: JsonObject, value: object) -> bool:
+    """Whether a value has the type of a flat schema; its limits are checked with the record of the arguments."""
     match schema["type"]:
-        case "string":
-            return isinstance(value, str) and _is_valid_string(schema, value)
-        case "boolean":
-            return isinstance(value, bool)
         case "integer":
             is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-            return is_whole and not isinstance(value, bool) and _is_within(schema, value)
+            return is_whole and not isinstance(value, bool)
         case "array":
-            return (
-                isinstance(value, list)
-                and len(value) <= schema.get("maxItems", len(value))
-                and all(_is_valid(schema["items"], item) for item in value)
-            )
-        case "object":
-            return isinstance(value, dict) and len(value) <= schema.get("maxProperties", len(value))
-    return False
-
-
-def _is_valid_string(schema: JsonObject, text: str) -> bool:
-    return (
-        schema.get("minLength", 0) <= len(text) <= schema.get("maxLength", len(text))
-        and ("enum" not in schema or text in schema["enum"])
-        and ("pattern" not in schema or bool(re.fullmatch(schema["pattern"], text)))
-    )
-
-
-def _is_within(schema: JsonObject, number: Any) -> bool:
-    return bool(schema.get("minimum", number) <= number <= schema.get("maximum", number))
+            return isinstance(value, list) and all(_has_type(schema["items"], item) for item in value)
+        case kind:
+            return isinstance(value, _TYPES[kind])
 
 
 def _parse_integer(text: str) -> object:
@@ -206,4 +185,5 @@ def _parse_boolean(text: str) -> object:
     return {"true": True, "false": False}.get(text, text)
 
 
+_TYPES: Final[Mapping[str, type]] = {"string": str, "boolean": bool, "object": dict}
 _PARSERS: dict[str, Callable[[str], object]] = {"integer": _parse_integer, "boolean": _parse_boolean}

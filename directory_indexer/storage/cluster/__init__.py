@@ -8,7 +8,7 @@ from typing import ClassVar
 from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.core.findings import Finding
+    from directory_indexer.core.notes import Finding
 
 
 class ClusterCopy:

@@ -28,8 +28,8 @@ from directory_indexer.storage.cluster.records import (
     file_key,
 )
 from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
-from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.metadata import folded
+from directory_indexer.storage.documents.queries import translated_errors
 from directory_indexer.storage.documents.schema import FTS_TABLE
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites

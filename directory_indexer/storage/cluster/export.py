@@ -19,8 +19,7 @@ from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.cluster.records import ClusterFile, TrackedDirectory, WordCount
 from directory_indexer.storage.databases.connections import Connections
 from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
-from directory_indexer.storage.documents.errors import translated_errors
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
 
 _STATE = """
     SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),

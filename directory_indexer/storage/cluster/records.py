@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.chunking.chunks import Chunk
-from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts

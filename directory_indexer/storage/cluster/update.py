@@ -18,9 +18,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorStoreError
-from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ContentHash, content_hash, new_chunk_id
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import ANALYZER_VERSION
 from directory_indexer.ranking.sparse import SPARSE_VERSION, PassageFields, passage_weights, passage_words
@@ -40,7 +40,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.core.embedding_space import EmbeddingSpace
+    from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.ids import ChunkId
     from directory_indexer.storage.cluster.reader import ClusterReader
     from directory_indexer.storage.cluster.writer import ClusterWriter

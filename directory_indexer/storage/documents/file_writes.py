@@ -19,10 +19,10 @@ from directory_indexer.core.paths import FilePath, containers_around, well_forme
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.storage.documents.chunks import ChunkWrites, PlacedText
 from directory_indexer.storage.documents.directories import DirectoryWrites
+from directory_indexer.storage.documents.incomplete_files import ScanWrites
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.metadata import MetadataWrites, dated_at
 from directory_indexer.storage.documents.queries import TableWrites, placeholders
-from directory_indexer.storage.documents.scans import ScanWrites
 from directory_indexer.storage.documents.shared_texts import IdenticalFile, SharedFile, SharedTextWrites
 
 with lazily:

@@ -26,13 +26,12 @@ from directory_indexer.storage.databases.copying import ANOTHER_BACKUP
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_stored
 from directory_indexer.storage.documents import vocabulary
 from directory_indexer.storage.documents.directories import parse_mounts
-from directory_indexer.storage.documents.errors import translated_errors
 from directory_indexer.storage.documents.files import parse_page_starts
 from directory_indexer.storage.documents.known_files import FileState, parse_skipped_entries
 from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, parse_space, parse_suffix
 from directory_indexer.storage.documents.metadata import NAMES
-from directory_indexer.storage.documents.pauses import paused_run
-from directory_indexer.storage.documents.runs import RUN_COLUMNS, run_record
+from directory_indexer.storage.documents.queries import translated_errors
+from directory_indexer.storage.documents.runs import RUN_COLUMNS, paused_run, run_record
 from directory_indexer.storage.documents.vectors import is_vector
 from directory_indexer.storage.documents.vocabulary import remove_cached_vocabulary
 from directory_indexer.storage.documents.words import decompress_text

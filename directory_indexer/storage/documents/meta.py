@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import integer, parse_mapping, text
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites

@@ -22,8 +22,7 @@ from typing import ClassVar, TypeVar
 from directory_indexer.core.errors import REBUILD, CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import DamagedValueError
-from directory_indexer.storage.documents.errors import translated_errors
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
 from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
@@ -38,14 +37,12 @@ with lazily:
     )
     from directory_indexer.storage.documents.file_writes import FileRows, FileWrites
     from directory_indexer.storage.documents.files import Files, PathLookup
-    from directory_indexer.storage.documents.incomplete_files import IncompleteFiles
+    from directory_indexer.storage.documents.incomplete_files import IncompleteFiles, Scans, ScanWrites
     from directory_indexer.storage.documents.line_ranges import LineRanges
     from directory_indexer.storage.documents.maintenance import Upkeep, mistyped_column, set_aside
     from directory_indexer.storage.documents.meta import Meta, MetaWrites
     from directory_indexer.storage.documents.metadata import DocumentMetadata, MetadataWrites
-    from directory_indexer.storage.documents.pauses import Pauses, PauseWrites
-    from directory_indexer.storage.documents.runs import Runs, RunWrites
-    from directory_indexer.storage.documents.scans import Scans, ScanWrites
+    from directory_indexer.storage.documents.runs import Pauses, PauseWrites, Runs, RunWrites
     from directory_indexer.storage.documents.shared_texts import SharedTexts, SharedTextWrites
     from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, Overview
     from directory_indexer.storage.documents.vector_sets import VectorSets, VectorSetWrites

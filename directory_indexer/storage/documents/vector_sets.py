@@ -6,8 +6,8 @@ import json
 import sqlite3
 from typing import NamedTuple
 
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.errors import IndexMismatchError
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.storage.databases.stored_values import parse_stored
 from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space, parse_suffix
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites

@@ -13,8 +13,8 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.core.findings import Finding
     from directory_indexer.core.ids import ChunkId
+    from directory_indexer.core.notes import Finding
 
 
 class VectorPlace(StrEnum):

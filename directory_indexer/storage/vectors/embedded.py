@@ -36,7 +36,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.core.findings import Finding, Verdict
+    from directory_indexer.core.notes import Finding, Verdict
 
 _NEVER_WRITTEN = frozenset({CODES, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
 """The large files that the engine opens read-only, or replaces as a whole."""

@@ -20,9 +20,9 @@ from qdrant_client import QdrantClient, models
 
 from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
-from directory_indexer.core.findings import Finding, Verdict
 from directory_indexer.core.ids import ChunkId, chunk_id_of, uuid_text
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.storage.vectors import VectorHit, VectorPlace, VectorPoint, VectorScope
 from directory_indexer.storage.vectors.collection import (
     EXACT_SEARCH,

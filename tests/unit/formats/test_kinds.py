@@ -15,7 +15,6 @@ from directory_indexer.formats.code import CODE_KINDS
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.formats.recognition import expected_kind, kind_of
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.secrets.patterns import PROSE_KINDS, SETTINGS_KINDS
 
 
 def kind(name: str, head: bytes = b"") -> str:
@@ -234,8 +233,3 @@ def test_an_archive_of_documents_that_are_not_packed_again_is_no_document(name: 
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as files:
         files.writestr(name, docx(paragraph("The walrus sleeps.")))
     assert kind(archive, packed.getvalue()) == "zip"
-
-
-def test_secrets_are_looked_for_in_every_kind_that_people_write_or_programs_store() -> None:
-    read = {name for name, format_ in FORMATS.items() if format_.group != "archives" and not format_.is_text}
-    assert read | GROUPS["docs"] | GROUPS["media"] <= PROSE_KINDS | SETTINGS_KINDS

@@ -7,10 +7,10 @@ import pytest
 
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.config import LoadedConfig, load_config
-from directory_indexer.core.embedding_space import EmbeddingSpace
 from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage
-from directory_indexer.core.findings import Finding, Verdict
+from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.ids import chunk_id_of
+from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.indexing.planner import Plan

@@ -70,7 +70,7 @@ from directory_indexer.text.json_pages import (
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.core.findings import Finding
+    from directory_indexer.core.notes import Finding
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate
     from directory_indexer.indexing.status import StatusReport

@@ -12,8 +12,7 @@ from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.status import StatusReport
-from directory_indexer.storage.documents.pauses import PausedRun
-from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.storage.documents.runs import Outcome, PausedRun
 from directory_indexer.storage.documents.statistics import FileCounts
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.index_reports import index_lines, plan_lines, status_lines, summary_lines
@@ -21,7 +20,7 @@ from directory_indexer.text.reports import config_lines, doctor_lines
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.core.findings import Finding
+    from directory_indexer.core.notes import Finding
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import EmbeddingEstimate
 
