@@ -1,6 +1,7 @@
 """Chunks that wait for a vector: found by their static vectors, and embedded during the search.
 
-The most promising come first. Their vectors serve every later search.
+The most promising come first. Their vectors serve every later search. The newest chunks have no static vector until a
+run makes it; they get one here, or are all candidates in an index without static vectors.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ import numpy as np
 from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import STATIC_TABLE_VERSION
-from directory_indexer.embedding.static_table import CODE_BYTES, nearest_codes, similarities, static_model
+from directory_indexer.embedding.static_table import (
+    CODE_BYTES,
+    StaticModel,
+    nearest_codes,
+    similarities,
+    static_model,
+)
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
 from directory_indexer.storage.documents.embedding_queue import PendingChunk, StaticBlocks
@@ -31,6 +38,9 @@ _STATIC: Final = 3
 
 _BEST: Final = 40
 """None of so many candidates should lack a vector; if so many have one, others are not worth the time."""
+
+_NEWEST: Final = 40
+"""As many as are embedded in half a second."""
 
 _SETTLED: Final = 16
 """If the first candidates all have a vector, a similar query was answered before, and no time is spent on more."""
@@ -97,18 +107,21 @@ _GROWTH: Final = 4
 
 
 class StaticCandidates:
-    """Chunks near one query by static vectors; none if there are no static vectors."""
+    """Chunks near one query by static vectors."""
 
     def __init__(self, snapshot: Snapshot, scope: Scope, text: str) -> None:
         self._snapshot = snapshot
+        self._queue = snapshot.embedding_queue
         self._scope = scope
         self._text = text
 
     def nearest(self, limit: int) -> list[int]:
         """Return the rows of the nearest waiting chunks in the scope, nearest first."""
-        rows, codes = self._blocks
-        if self._scope.is_empty or not rows.size:
+        if self._scope.is_empty:
             return []
+        if self._model is None:
+            return self._queue.rows_that_wait(self._queue.newest_rows(_NEWEST), self._scope.holder_ids)
+        rows, codes = self._blocks
         if self._scope.rows is not None:
             first, last = self._scope.rows
             lies_between = (rows >= first) & (rows <= last)
@@ -116,7 +129,7 @@ class StaticCandidates:
         depth = limit
         while True:
             nearest = rows[nearest_codes(codes, self._vector, depth)].tolist()
-            waiting = self._snapshot.embedding_queue.rows_that_wait(nearest, self._scope.holder_ids)
+            waiting = self._queue.rows_that_wait(nearest, self._scope.holder_ids)
             if len(waiting) >= limit or len(nearest) < depth:
                 return waiting[:limit]
             depth *= _GROWTH
@@ -133,21 +146,28 @@ class StaticCandidates:
 
     @cached_property
     def _blocks(self) -> StaticBlocks:
-        stored = self._snapshot.static_vectors.model()
-        if stored is None or stored.version != STATIC_TABLE_VERSION:
-            return StaticBlocks(np.empty(0, np.int64), np.empty((0, 0), np.uint8))
+        if self._model is None:
+            return StaticBlocks(np.empty(0, np.int64), np.empty((0, CODE_BYTES), np.uint8))
         blocks = self._snapshot.static_vectors.all()
         if blocks.rows.size and blocks.codes.shape[1] != CODE_BYTES:
             raise DamagedValueError("static_vectors.codes")
-        return blocks
+        newest = np.array(self._queue.newest_rows(_NEWEST), np.int64)
+        texts = self._queue.texts(newest[~np.isin(newest, blocks.rows)].tolist())
+        if not texts:
+            return blocks
+        codes = [blocks.codes.reshape(-1, CODE_BYTES), self._model.codes([*texts.values()])]
+        return StaticBlocks(np.concatenate([blocks.rows, [*texts]]), np.concatenate(codes))
 
     @cached_property
     def _vector(self) -> NDArray[np.float32]:
         """The static vector of the query."""
-        of_index = self._snapshot.static_vectors.model()
-        assert of_index is not None  # noqa: S101 - static vectors imply a static model
-        model = parse_stored(
-            "static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), of_index
-        )
-        vector: NDArray[np.float32] = model.vectors([self._text])[0]
+        assert self._model is not None  # noqa: S101 - only called where there are static vectors
+        vector: NDArray[np.float32] = self._model.vectors([self._text])[0]
         return vector
+
+    @cached_property
+    def _model(self) -> StaticModel | None:
+        stored = self._snapshot.static_vectors.model()
+        if stored is None or stored.version != STATIC_TABLE_VERSION:
+            return None
+        return parse_stored("static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), stored)

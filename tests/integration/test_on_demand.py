@@ -99,6 +99,18 @@ def test_a_passage_that_has_none_of_the_words_is_a_candidate(waiting: Index) -> 
     assert waiting.embedder.embedded[0] == f"soup\n{SOUP}"
 
 
+@pytest.mark.parametrize("has_static_vectors", [True, False])
+def test_a_passage_that_was_just_written_is_a_candidate(changing: Index, *, has_static_vectors: bool) -> None:
+    changing.write("ferry.md", "The boat leaves the harbour at noon.\n")
+    assert changing.indexer  # sets the policies of the test
+    assert changing.app.refresher.refresh((), seconds=GENEROUS).notes == ()
+    if not has_static_vectors:
+        with changing.docstore.transaction() as transaction:
+            transaction.static_vectors.clear()
+    names(changing, "ships out of port", mode=SearchMode.SEMANTIC)
+    assert any("The boat leaves" in text for text in changing.embedder.embedded)
+
+
 def test_what_is_embedded_for_a_question_is_embedded_once(waiting: Index) -> None:
     first = names(waiting, "cook carrots")
     made = list(waiting.embedder.embedded)

@@ -111,6 +111,10 @@ class EmbeddingQueue(ScopedQueries):
         file_of_row = dict(self._rows_for(query, rows))
         return [row for row in rows if row in file_of_row and (file_ids is None or file_of_row[row] in file_ids)]
 
+    def newest_rows(self, limit: int) -> list[int]:
+        """Return the rows of the chunks without a vector that were written last, newest first."""
+        return self._values(f"SELECT c.id FROM chunks c WHERE {_WAITS} ORDER BY c.id DESC LIMIT ?", limit)  # noqa: S608
+
     def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks without a vector."""
         if self._is_everything(scope):
