@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from directory_indexer.cli.command_table import ALIASES, COMMANDS, GROUPS, command_named, show_version
 from directory_indexer.cli.parameters import Argument, Command, Option, OptionTable, Parameter, parameters_of
@@ -149,9 +149,15 @@ class _CommandLine(TyperGroup):
             labels = {name: ", ".join(filter(None, (name, aliases.get(name)))) for name in commands}
             width = formatter.width - max(map(len, labels.values())) - len("    ")  # before and behind the names
             with formatter.section(title):
-                formatter.write_dl(
-                    [(label, self.commands[name].get_short_help_str(width)) for name, label in labels.items()]
-                )
+                formatter.write_dl([(label, short_help(name, width)) for name, label in labels.items()])
+
+
+def short_help(name: str, width: int) -> str:
+    """Return the first sentence of a command's help, without making Typer's parameters."""
+    command = command_named(name)
+    text = command.help or (isinstance(command, Command) and command.run.__doc__) or ""
+    sentence: str = TyperCommand(name, help=inspect.cleandoc(text)).get_short_help_str(width)
+    return sentence
 
 
 cli = typer.Typer(

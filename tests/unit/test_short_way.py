@@ -9,7 +9,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.cli.command_line import typer_callback
+from directory_indexer.cli.command_line import cli, short_help, typer_callback
 from directory_indexer.cli.command_table import COMMANDS, command_named, parsed_command
 from directory_indexer.cli.parameters import Command, Option, OptionTable, parameters_of, parse_call
 from directory_indexer.core.errors import UsageError
@@ -114,3 +114,11 @@ def test_a_line_that_is_not_plain_is_left_to_typer(words: list[str]) -> None:
 def test_completion_is_left_to_typer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_DIRINDEX_COMPLETE", "complete_bash")
     assert parsed_command(["grep", "a"]) is None
+
+
+@pytest.mark.parametrize("width", [30, 1000])
+def test_the_list_of_commands_has_the_sentences_of_their_help(width: int) -> None:
+    commands = typer.main.get_command(cli).commands  # type: ignore[attr-defined]
+    assert {name: short_help(name, width) for name in COMMANDS} == {
+        name: commands[name].get_short_help_str(width) for name in COMMANDS
+    }
