@@ -1003,6 +1003,20 @@ def test_grep_loads_no_library_for_command_lines_and_nothing_that_ranks_or_index
     assert done.stdout.rpartition("loaded:")[2].split() == []
 
 
+def test_a_search_by_words_loads_no_module_that_it_does_not_need(indexed: Shell) -> None:
+    script = (
+        "import os, sys; sys.argv[:] = sys.argv[1:]; end, before = os._exit, set(sys.modules)\n"
+        "heavy = {'typer', 'numpy', 'inspect', 'subprocess', 'shutil', 'tempfile', 'random', 'secrets', 'weakref'}\n"
+        "heavy |= {'difflib', 'textwrap', 'string', 'locale', 'dataclasses', 'directory_indexer.search.grep'}\n"
+        "def tell(code): print('loaded:', *heavy & set(sys.modules) - before, flush=True); end(code)\n"
+        "os._exit = tell\n"
+        "from directory_indexer.cli import main; main()"
+    )
+    words = [sys.executable, "-c", script, "dirindex", "search", "--mode", "keyword", "--no-server", "keys"]
+    done = subprocess.run(words, capture_output=True, check=True, encoding="utf-8", env=indexed.environ)
+    assert done.stdout.rpartition("loaded:")[2].split() == []
+
+
 def test_the_index_its_log_and_its_settings_lie_in_no_index(shell: Shell) -> None:
     data_dir = shell.docs / "index"
     shell.write("notes.md", "About penguins.\n")
