@@ -20,6 +20,7 @@ from directory_indexer.core.errors import SkipFileError
 from directory_indexer.core.files import SkipReason
 from directory_indexer.formats.containers import Budget, Contents
 from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.draft import MAX_CHARACTERS
 from directory_indexer.formats.metadata import single_line_value
 from directory_indexer.formats.signatures import describe
 from directory_indexer.formats.subtitles import Cue, spoken_words, transcript
@@ -81,6 +82,8 @@ def _contents(file: BinaryIO, kind: str, facts: list[str], tracks: list[_Track])
     if not text:
         file.seek(0)
         raise SkipFileError(SkipReason.BINARY, f"{describe(file.read(64))} without subtitles")
+    if len(text) > MAX_CHARACTERS:
+        raise SkipFileError(SkipReason.TOO_LARGE, f"more than {MAX_CHARACTERS:,} characters")
     return Contents(Document(text, kind, facts[0] if facts else "", tuple(sections)))
 
 
