@@ -14,13 +14,14 @@ with lazily:
     from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses
 
 _BYTES_PER_TOKEN: Final = 3
+_MAX_TOKENS: Final = 10**9
 _SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
 """The least share of the room for each part; what a part leaves goes to the next."""
 
 
 def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
     """Yield the lines on a name, of at most `max_tokens` tokens; 0 means no limit."""
-    budget = max_tokens * _BYTES_PER_TOKEN - _NOTES_BYTES if max_tokens else None
+    budget = min(max_tokens, _MAX_TOKENS) * _BYTES_PER_TOKEN - _NOTES_BYTES if max_tokens else None
     definitions = _definition_lines(symbol, paths)
     head = _fitting(definitions, None if budget is None else int(budget * _DEFINITIONS_SHARE))
     yield from head

@@ -116,7 +116,12 @@ def test_who_has_no_index_comes_to_a_first_search_in_two_clicks(browser: Browser
         expect(page.locator(".stand")).to_contain_text("1 file")
 
 
-def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(page: Page, papers: tuple[Path, Path]) -> None:
+@pytest.mark.slow
+def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(
+    server: PageServer, browser: Browser, admitted: Path, papers: tuple[Path, Path]
+) -> None:
+    page = browser.new_page(storage_state=admitted)  # browsers note in the console what is gone when they ask for it
+    page.goto(f"{server.root}/ui/")
     page.locator("#query").fill("qwertzuiop")
     expect(page.locator(".how")).to_contain_text("by words and meaning")
     mark = page.locator(".hit mark", has_text="qwertzuiop")
@@ -125,6 +130,7 @@ def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(page: Page, pape
     expect(mark).to_have_count(1)
     (papers[0] / "news.md").unlink()
     expect(mark).to_have_count(0)
+    page.context.close()
 
 
 @pytest.mark.slow
