@@ -80,7 +80,9 @@ def test_the_columns_of_a_table_are_one_part_and_are_named_once(index: Index) ->
     database.commit()
     path = index.write_bytes("birds.db", database.serialize())
     database.close()
-    values = index.write("birds.csv", "id,name,place\n" + "".join(f"{n},wren {n},behind the barn\n" for n in range(200)))
+    values = index.write(
+        "birds.csv", "id,name,place\n" + "".join(f"{n},wren {n},behind the barn\n" for n in range(200))
+    )
     index.run()
     assert [(one.name, one.depth) for one in outline(index, path).entries] == [
         ("birds", 0),
