@@ -59,8 +59,8 @@ def without_echo(terminal: int, *, show: Callable[[], None], hide: Callable[[], 
     the terminal restored before; only SIGKILL leaves that to the shell.
     """
     display = _Display(terminal, show, hide)
-    display.enter()
     try:
+        display.enter()
         yield
     finally:
         display.leave()

@@ -99,7 +99,8 @@ class PaceMeter:
 def headline(progress: RunProgress, pace: Pace) -> str:
     """Format the share done and the time left of a phase."""
     work = work_of(progress)
-    parts = [percent(work.done, work.total)] if work.total else []
+    is_training = progress.phase is Phase.COVERING and not work.done
+    parts = ["preparing"] if is_training else [percent(work.done, work.total)] if work.total else []
     if pace.seconds_left is not None:
         parts.append(f"about {_rough(pace.seconds_left)} left")
     return ", ".join(parts)

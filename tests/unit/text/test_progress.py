@@ -96,6 +96,11 @@ def test_progress_is_said_in_words() -> None:
     assert details(RunProgress(Phase.WAITING, waits_for="process 7 is writing"), Pace()) == "process 7 is writing"
 
 
+def test_a_first_pass_that_still_learns_is_not_said_to_stand_at_nothing() -> None:
+    assert headline(RunProgress(Phase.COVERING, chunks_total=2931), Pace()) == "preparing"
+    assert headline(RunProgress(Phase.COVERING, chunks_done=512, chunks_total=2931), Pace()) == "17 %"
+
+
 def test_a_short_run_writes_no_line() -> None:
     assert written((0.1, reading(0)), (0.5, reading(50 * MIB)), (1.5, reading(100 * MIB))) == []
 
