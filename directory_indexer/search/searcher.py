@@ -266,8 +266,15 @@ class Searcher:
         chunks = definition_candidates(snapshot, plan, scope, request) | chunks
         hits = boost_definitions(hits, chunks, query, limit=request.limit)
         gaps = scope_warnings(snapshot, request, query, is_weak=not hits or ranking.is_weak)
+        shared = snapshot.chunks.shared([hit.chunk_id for hit in hits])
+        passages = (
+            RankedPassage(chunks[hit.chunk_id], hit, plan)
+            if hit.chunk_id not in shared and not hit.copies
+            else _passage(snapshot, chunks[hit.chunk_id], hit, plan, scope=scope, near=request.near)
+            for hit in hits
+        )
         answer = QueryAnswer(
-            tuple(_passage(snapshot, chunks[hit.chunk_id], hit, plan, scope=scope, near=request.near) for hit in hits),
+            tuple(passages),
             notes=(*map(Note, (*notes, *beyond_quotations, *query_warnings(query, scope))), *gaps),
             is_truncated=len(hits) >= request.limit,
             is_weak=ranking.is_weak,

@@ -14,6 +14,7 @@ from directory_indexer.ranking.analyzer import (
     DATE,
     SEPARATED,
     SIGNS,
+    ExtraWords,
     WordsWithPart,
     extra_words,
     index_fields,
@@ -146,6 +147,19 @@ def test_extra_words_come_from_every_match_of_their_patterns(text: str) -> None:
     assert sum(word in ("cpp", "csharp", "fsharp", "dotnet") for word in extra) >= len({*_signs(text)})
     n_prefixed = len(re.findall(r"(?<![\w-])(?:--|[#@$])[A-Za-z\d]", text))
     assert bool(n_prefixed) == any("\ue000" <= word[:1] <= "\ue003" for word in extra)
+
+
+_PARTS_OF_TEXTS = (
+    *("re", "elected", "User", "Name", "size", "GrößE", "über", "Straße", "µ", "ΟΔΟΣ", "ДОМ", "K", "49", "1234", "31"),
+    *("-", "\u2010", "-\n", " ", ".", ":", "_", "(", "—", "#", "--", "2024-01-31", "C++", "U.S.A."),
+)
+
+
+@given(st.lists(st.sampled_from(_PARTS_OF_TEXTS), max_size=16).map("".join), st.data())
+def test_the_extra_words_of_a_query_are_seen_in_every_text(text: str, data: st.DataObject) -> None:
+    extra = sorted(extra_words(text))
+    asked = {*data.draw(st.lists(st.sampled_from(extra or ["size"]), max_size=4)), "size", "großer", "39"}
+    assert asked & ExtraWords(asked).of(text) == asked & {*extra}
 
 
 def _is_valid(match: re.Match[str]) -> bool:

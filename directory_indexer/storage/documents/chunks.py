@@ -145,6 +145,13 @@ class Chunks(SnapshotQueries):
         headed = {row[0] for row in self._rows_for(query, candidates, name)}
         return [chunk_id for chunk_id in candidates if chunk_id in headed]
 
+    def shared(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        """Return those of some chunks whose text more than one file has under the same heading and file name."""
+        query = """SELECT o.chunk_id FROM chunks o WHERE o.chunk_id IN ({}) AND (
+            EXISTS (SELECT 1 FROM chunks c WHERE c.text_hash = o.text_hash AND c.id <> o.id)
+            OR EXISTS (SELECT 1 FROM files f WHERE f.holder_id = o.file_id))"""
+        return {chunk_id for (chunk_id,) in self._rows_for(query, chunk_ids)}
+
     def copies(self, chunk_id: ChunkId, *, limit: int) -> list[tuple[int, FilePath]]:
         """Return the files, with their ids, that have the text of a chunk under the same heading and file name."""
         query = f"""SELECT DISTINCT f.id, f.path FROM chunks o JOIN chunks c ON c.text_hash = o.text_hash

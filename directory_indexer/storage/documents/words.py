@@ -41,6 +41,8 @@ _SCATTER = 2_654_435_761
 _MAX_NEW_FRACTION = 100
 _MIN_LANGUAGE_SHARE = 0.1
 _LAST_CHARACTER = chr(0x10FFFF)
+_MAX_RECENT_PREFIXES = 500
+_MAX_RECENT_WORDS = 100
 
 
 class Words(SnapshotQueries):
@@ -127,8 +129,15 @@ class Words(SnapshotQueries):
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words that begin with `prefix`, sorted, with the number of chunks that contain them."""
-        query = "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?"
-        return self._select(query, prefix, prefix + _LAST_CHARACTER, limit).fetchall()
+        recent: dict[tuple[str, int], list[tuple[str, int]]] = self._once("recent_prefixes", dict)
+        if (words := recent.get((prefix, limit))) is None:
+            query = "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?"
+            words = self._select(query, prefix, prefix + _LAST_CHARACTER, limit).fetchall()
+            if len(recent) >= _MAX_RECENT_PREFIXES:
+                recent.clear()
+            if len(words) <= _MAX_RECENT_WORDS:
+                recent[prefix, limit] = words
+        return words
 
     def beginning_with(
         self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
