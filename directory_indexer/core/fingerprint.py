@@ -1,4 +1,4 @@
-"""What built an index: the space of its vectors, and the versions and settings whose change makes work anew."""
+"""Fingerprint of an index: the space of its vectors, and the versions and settings whose change makes work anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the index lacks: skipped and failed files, refused passages, and scanned pages that wait or are unread."""
+"""Gaps of an index: skipped and failed files, refused passages, and scanned pages that wait or are unread."""
 
 from __future__ import annotations
 
