@@ -291,7 +291,7 @@ def code_penalties(
 
 
 class _PathRole(NamedTuple):
-    """What a path says about a file: whether it is generated or a changelog, and its marks of accompanying code."""
+    """The role of a file by its path: whether it is generated or a changelog, and its marks of accompanying code."""
 
     is_generated: bool
     is_change_log: bool
