@@ -110,8 +110,11 @@ class Ruler:
 
     def _lines_of(self, start: int, end: int) -> tuple[int, int]:
         """Return the index of the first line in a range, which may begin before it, and that after the last one."""
-        first = bisect_right(self._starts, _first_character(self.text, start, end)) - 1
-        return first, bisect_left(self._starts, end)
+        text, starts = self.text, self._starts
+        first, last = bisect_right(starts, _first_character(text, start, end)) - 1, bisect_left(starts, end)
+        # Of a last line, the range may have the indentation alone.
+        is_blank = last - 1 > first and not _CHARACTER.search(text, starts[last - 1], end)
+        return first, last - is_blank
 
     def _begins_line(self, start: int, line: int) -> bool:
         return self._is_gap(self._starts[line], start)
@@ -187,6 +190,8 @@ def _tie_breaker(part: str) -> int:
     Otherwise, in a text of similar paragraphs, each piece would be as full as possible, and an edit would move all
     later cuts: measured on 600 paragraphs, 25 new pieces on average instead of 6, for 8 % more pieces.
     """
+    if len(part) > _MAX_BLANKS:
+        part = _countable(part)
     return zlib.crc32(part.lstrip()[:_TIE_BREAKER_CHARS].encode("utf-8", "replace")) % _MAX_TIE_BREAKER
 
 
