@@ -10,20 +10,26 @@ A document of nothing but white space has no chunks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.chunking.chunks import Chunk
-    from directory_indexer.chunking.cuts import LineWeights
     from directory_indexer.chunking.splitting import cut_document
     from directory_indexer.formats.document import Document
 
 
 CHUNKER_VERSION: Final = 3
 """Incremented when the same document yields other chunks."""
+
+
+LineWeights: TypeAlias = Callable[[Sequence[str]], Iterable[int]]
+"""A function that weighs each of many lines: the tokens of a range of lines are the sum of their weights divided by
+`TOKEN_WEIGHT`, rounded up."""
+
+TOKEN_WEIGHT: Final = 3
 
 
 class ChunkPolicy(NamedTuple):

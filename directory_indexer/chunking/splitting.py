@@ -11,9 +11,9 @@ from itertools import accumulate, chain, groupby, pairwise
 from string import ascii_uppercase
 from typing import Final, NamedTuple
 
-from directory_indexer.chunking import ChunkPolicy
+from directory_indexer.chunking import ChunkPolicy, LineWeights
 from directory_indexer.chunking.chunks import Chunk, LineCut, SheetRows, format_rows
-from directory_indexer.chunking.cuts import LineWeights, Ruler, Unit, cut, sentence_starts
+from directory_indexer.chunking.cuts import Ruler, Unit, cut, sentence_starts
 from directory_indexer.formats.document import CellMark, Document, Section
 
 

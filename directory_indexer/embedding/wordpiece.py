@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import accumulate, chain
-from operator import add, sub
 from typing import Final, TypeVar
 
 from directory_indexer.core.lazy import lazily
@@ -203,15 +201,14 @@ def weigh_lines(lines: Sequence[str]) -> list[int]:
     return weights
 
 
-def _weigh_ascii(text: str) -> Iterator[int]:
-    content = text.encode()
-    marks = map(len, content.translate(None, _ALL_BUT_PUNCTUATION_AND_ENDS).split(b"\n"))
-    lines = list(map(bytes.split, content.translate(_LOWER_WORDS, _CONTROLS).split(b"\n")))
-    # Loops in C over all words are twice as fast as a sum for each line.
-    sums = list(accumulate(map(_pieces_of_word.__getitem__, chain.from_iterable(lines)), initial=0))
-    sums_at_ends = [sums[end] for end in accumulate(map(len, lines), initial=0)]
-    pieces = map(sub, sums_at_ends[1:], sums_at_ends)
-    return map(_LETTERS_A_TOKEN.__mul__, map(add, marks, pieces))
+def _weigh_ascii(text: str) -> list[int]:
+    content, n_pieces = text.encode(), _pieces_of_word.__getitem__
+    marks = content.translate(None, _ALL_BUT_PUNCTUATION_AND_ENDS).split(b"\n")
+    words = map(bytes.split, content.translate(_LOWER_WORDS, _CONTROLS).split(b"\n"))
+    return [
+        _LETTERS_A_TOKEN * (len(marks_of_line) + sum(map(n_pieces, words_of_line)))
+        for marks_of_line, words_of_line in zip(marks, words, strict=True)
+    ]
 
 
 def _weight(text: str) -> int:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from directory_indexer.chunking import ChunkPolicy
-from directory_indexer.chunking.cuts import LineWeights
+from directory_indexer.chunking import ChunkPolicy, LineWeights
 from directory_indexer.core.files import RecognisedPages
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Description, Document

@@ -96,6 +96,16 @@ def test_blank_text_goes_with_what_precedes_it_and_at_the_start_with_what_follow
     ]
 
 
+def test_the_indentation_before_a_section_goes_with_the_line_above_it() -> None:
+    text = _words(20) + "\n" + _words(20) + "\n    "
+    document = Document(text + _words(20), "text", sections=(Section(0, ("a",)), Section(len(text), ("b",))))
+    assert [each.text for each in _chunks(document, size=32)] == [
+        _words(20) + "\n",
+        _words(20) + "\n    ",
+        _words(20),
+    ]
+
+
 def test_prose_is_cut_between_paragraphs() -> None:
     paragraphs = [_words(12, f"p{index}") + "\n\n" for index in range(9)]
     chunks = _chunks(Document("".join(paragraphs), "text"), size=32)
