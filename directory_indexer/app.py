@@ -214,7 +214,7 @@ class App:
             self.index_parts,
             walk=self.policies.walk,
             origin=self.origin,
-            read_in_background=lambda directories: self.reading_process.start(directories),  # noqa: PLW0108 - few do
+            read_in_background=lambda directories: self.reading_process.start(directories),  # noqa: PLW0108 - made when needed
         )
 
     @cached_property

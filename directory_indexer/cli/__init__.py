@@ -62,7 +62,7 @@ def main() -> NoReturn:
     secure_streams()
     # Each additional NumPy thread costs milliseconds at start-up, and no large matrices are multiplied here.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    _forget_impossible_sizes()
+    _remove_impossible_terminal_sizes()
     code = _exit_code()
     spans.close()
     with contextlib.suppress(OSError, UnavailableError):
@@ -73,8 +73,8 @@ def main() -> NoReturn:
     os._exit(code)
 
 
-def _forget_impossible_sizes() -> None:
-    """Remove sizes that no terminal has: libraries convert any number of digits, which Python refuses."""
+def _remove_impossible_terminal_sizes() -> None:
+    """Remove sizes that no terminal has: libraries would fail to convert them."""
     for name in ("COLUMNS", "LINES"):
         if len(os.environ.get(name, "")) > _MOST_DIGITS:
             del os.environ[name]

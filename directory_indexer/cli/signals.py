@@ -20,7 +20,7 @@ with lazily:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ENDING_OR_STOPPING = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGTSTP")
-_LOCAL_MODES = 3
+_LOCAL_FLAGS = 3
 
 
 class StopSwitch:
@@ -55,10 +55,10 @@ class StopSwitch:
 def without_echo(terminal: int, *, show: Callable[[], None], hide: Callable[[], None]) -> Iterator[None]:
     """Show a display on a terminal that does not echo typed keys meanwhile, which would break the display.
 
-    What is typed stays there for the next program. However this process ends or is stopped, the display is hidden and
+    Typed keys wait for the next program. However this process ends or is stopped, the display is hidden and
     the terminal restored before; only SIGKILL leaves that to the shell.
     """
-    display = _Display(terminal, show, hide)
+    display = _TerminalGuard(terminal, show, hide)
     try:
         display.enter()
         yield
@@ -66,40 +66,40 @@ def without_echo(terminal: int, *, show: Callable[[], None], hide: Callable[[], 
         display.leave()
 
 
-class _Display:
+class _TerminalGuard:
     def __init__(self, terminal: int, show: Callable[[], None], hide: Callable[[], None]) -> None:
         self._terminal = terminal
         self._show, self._hide = show, hide
-        self._settings: list[Any] | None = None
-        self._numbers: list[signal.Signals] = []
+        self._modes: list[Any] | None = None
+        self._signals: list[signal.Signals] = []
 
     def enter(self) -> None:
         if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
             with contextlib.suppress(OSError, termios.error):  # the terminal has gone
                 self._stop_echo()
             numbers = [signal.Signals[name] for name in _ENDING_OR_STOPPING]
-            self._numbers = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
-            for number in self._numbers:
+            self._signals = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+            for number in self._signals:
                 signal.signal(number, self._pass_on)
         self._show()
 
     def leave(self) -> None:
         self._hide()
-        for number in self._numbers:
+        for number in self._signals:
             signal.signal(number, signal.SIG_DFL)
-        if self._settings is not None:
+        if self._modes is not None:
             with contextlib.suppress(termios.error):
-                termios.tcsetattr(self._terminal, termios.TCSANOW, self._settings)
-            self._settings = None
+                termios.tcsetattr(self._terminal, termios.TCSANOW, self._modes)
+            self._modes = None
 
     def _stop_echo(self) -> None:
         if os.tcgetpgrp(self._terminal) != os.getpgrp():
             return  # the system stops a background process that changes a terminal
-        settings = termios.tcgetattr(self._terminal)
-        silent = [*settings]
-        silent[_LOCAL_MODES] &= ~termios.ECHO
-        termios.tcsetattr(self._terminal, termios.TCSANOW, silent)
-        self._settings = settings
+        modes = termios.tcgetattr(self._terminal)
+        quiet_modes = [*modes]
+        quiet_modes[_LOCAL_FLAGS] &= ~termios.ECHO
+        termios.tcsetattr(self._terminal, termios.TCSANOW, quiet_modes)
+        self._modes = modes
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
         """End or stop this process as the signal does by default; go on once it is continued."""

@@ -1,4 +1,4 @@
-"""Fingerprint of an index: the space of its vectors, and the versions and settings whose change makes work anew."""
+"""Fingerprint of an index: the space of its vectors, and the versions and settings that decide on re-indexing."""
 
 from __future__ import annotations
 

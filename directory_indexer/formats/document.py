@@ -135,7 +135,7 @@ class Heading(NamedTuple):
 def sections_of(headings: Iterable[Heading]) -> tuple[Section, ...]:
     """Return a section for each heading, with the headings around it, and one for what precedes the first heading.
 
-    A heading without a title ends those of its level.
+    A heading without a title closes those of its level.
     """
     sections = [Section(0)]
     path: list[Heading] = []

@@ -289,8 +289,10 @@ class _Page:
         has_headings = bool(self.headings) and self.headings[-1].start >= table.start
         titles = [title for title in (single_line(table.caption), column_names(table.cells)) if title]
         if is_long and titles and not (has_headings or table.is_layout):
-            self.headings += [Heading(table.start, _BELOW_ALL + level, title) for level, title in enumerate(titles)]
-            self.headings.append(Heading(self._length, _BELOW_ALL, ""))
+            self.headings += [
+                Heading(table.start, _TABLE_HEADING_LEVEL + level, title) for level, title in enumerate(titles)
+            ]
+            self.headings.append(Heading(self._length, _TABLE_HEADING_LEVEL, ""))
 
     def _close_heading(self) -> None:
         if self._open_heading:
@@ -331,7 +333,7 @@ class _OpenTable:
             self._part, self._n_parts = name, n_parts
 
     def end_part(self, parts: Sequence[str]) -> None:
-        """End the open cell or caption, of which the text is in the last parts of a page."""
+        """End the open cell or caption; its text is in the last parts of a page."""
         if self._part:
             text = " ".join("".join(parts[self._n_parts :]).split())
             if self._part == "caption":
@@ -410,8 +412,8 @@ _DATA_TEXTS: Final = (
 )
 _TABLE_PARTS: Final = frozenset({"table", "caption", "tr", "td", "th"})
 _SECOND: Final = 2
-_BELOW_ALL: Final = 7
-"""The level of headings below h6."""
+_TABLE_HEADING_LEVEL: Final = 7
+"""One below h6."""
 
 _HEADING_LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(

@@ -120,7 +120,7 @@ class ReadingProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, directories: Sequence[FilePath]) -> bool:
-        """Start to read what has changed in directories, unless a process does; return whether one does."""
+        """Start to read what has changed in directories, unless one is running; return whether it covers them all."""
         if self._process is not None and self._process.poll() is None:
             return self._directories.issuperset(directories)
         try:
@@ -132,7 +132,7 @@ class ReadingProcess:
         return True
 
     def wait(self) -> int:
-        """Wait for the end of the process, and return its exit code."""
+        """Wait for the end of the process, and return its exit code; 0 if there is none."""
         return 0 if self._process is None else self._process.wait()
 
 

@@ -58,15 +58,15 @@ class Freshness(NamedTuple):
             if self.is_watched or self.is_arriving:
                 notes.append(Note(f"{changed} being indexed now", NoteKind.ARRIVING))
             else:
-                command = "dirindex index reads what is missing"
-                notes.append(Note(f"{changed} not indexed yet", NoteKind.CHANGES, command))
+                hint = "dirindex index reads what is missing"
+                notes.append(Note(f"{changed} not indexed yet", NoteKind.CHANGES, hint))
         return tuple(notes)
 
 
 class Refresher:
     """Checks tracked directories before a search, and indexes changes for keyword search.
 
-    `read_in_background` starts a run over directories, and returns whether there is one. `clock` is that of the limit.
+    `read_in_background` starts a run over directories, and returns whether there is one. `clock` measures the limit.
     """
 
     def __init__(

@@ -181,7 +181,7 @@ class Status:
 
 
 def _is_worth_naming(run: RunRecord, directories: Sequence[DirectoryStatus]) -> bool:
-    """Whether a run tells something about what is tracked now: forgetting a directory clears those of all runs."""
+    """Whether a run tells something about what is tracked now: forgetting a directory removes it from all runs."""
     has_work_left = any(each.completed_at is None or each.n_embedded < each.n_chunks for each in directories)
     return has_work_left or bool(run.directories) or run.outcome is Outcome.COMPLETED
 

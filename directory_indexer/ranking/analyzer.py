@@ -192,10 +192,8 @@ class ExtraWords:
             return extra_words(text)
         extra = {word for kind in self._kinds for word in kind(text)}
         letters = text.encode("ascii", "replace").lower()
-        for word in self._shortest:
-            if word in letters:
-                extra |= _hump_parts(text)
-                break
+        if any(word in letters for word in self._shortest):
+            extra |= _hump_parts(text)
         if self._may_be_joined(text, letters):
             extra.update(_joined(text))
         if self._has_umlauts:
@@ -207,7 +205,7 @@ class ExtraWords:
         is_ascii = text.isascii()
         if is_ascii and self._are_letters:
             shape = letters.translate(_MARKS)
-            if b"a-a" not in shape and b"a-\n" not in shape and b"a:a" not in shape and b".a." not in shape:
+            if not any(mark in shape for mark in _JOINING):
                 return False
         together = letters.translate(None, _ASCII_SIGNS)
         for word in self._encoded:

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from directory_indexer.storage.documents.runs import Phase, RunProgress
 from directory_indexer.text.formatting import count, duration, percent, printable, size
 
-_MEMORY_SECONDS = 30.0
+_AVERAGE_SECONDS = 30.0
 _SETTLED_SECONDS = 2.0
 _MINUTE, _HOUR = 60, 3600
-_STEPS_OF_TIME = ((10, _MINUTE), (_MINUTE, 10 * _MINUTE), (10 * _MINUTE, 10 * _HOUR), (_HOUR, math.inf))
-"""What the time left is rounded to, and up to which time: under load, finer figures jump."""
+_ROUNDING = ((10, _MINUTE), (_MINUTE, 10 * _MINUTE), (10 * _MINUTE, 10 * _HOUR), (_HOUR, math.inf))
+"""Steps that the time left is rounded to, each below a time: under load, finer figures jump."""
 
-_STICKINESS = 0.75
+_HYSTERESIS = 0.75
 """Share of a step by which an estimate has to be off before another one is shown."""
 
 _LINE_SECONDS = 10.0
@@ -72,7 +72,7 @@ class PaceMeter:
             self._phase = progress.phase
             self._begin(at, work.done)
         elapsed = at - self._at
-        kept = math.exp(-elapsed / _MEMORY_SECONDS)
+        kept = math.exp(-elapsed / _AVERAGE_SECONDS)
         self._seconds = self._seconds * kept + elapsed
         self._units = self._units * kept + work.done - self._done
         self._at, self._done = at, work.done
@@ -80,7 +80,7 @@ class PaceMeter:
             return Pace()
         per_second = self._units / self._seconds
         rest = work.total - work.done
-        return Pace(per_second, self._left(rest / per_second) if rest > 0 else None)
+        return Pace(per_second, self._rounded_seconds_left(rest / per_second) if rest > 0 else None)
 
     def _begin(self, at: float, done: int) -> None:
         self._began_at = self._at = at
@@ -88,10 +88,10 @@ class PaceMeter:
         self._seconds = self._units = 0.0
         self._seconds_left = None
 
-    def _left(self, seconds: float) -> int:
-        step = next(step for step, limit in _STEPS_OF_TIME if seconds < limit)
+    def _rounded_seconds_left(self, seconds: float) -> int:
+        step = next(step for step, limit in _ROUNDING if seconds < limit)
         last = self._seconds_left
-        if last is None or abs(seconds - last) > step * _STICKINESS:
+        if last is None or abs(seconds - last) > step * _HYSTERESIS:
             self._seconds_left = max(round(seconds / step), 1) * step
         return self._seconds_left or step
 
@@ -99,10 +99,10 @@ class PaceMeter:
 def headline(progress: RunProgress, pace: Pace) -> str:
     """Format the share done and the time left of a phase."""
     work = work_of(progress)
-    is_training = progress.phase is Phase.COVERING and not work.done
-    parts = ["preparing"] if is_training else [percent(work.done, work.total)] if work.total else []
+    is_preparing = progress.phase is Phase.COVERING and not work.done
+    parts = ["preparing"] if is_preparing else [percent(work.done, work.total)] if work.total else []
     if pace.seconds_left is not None:
-        parts.append(f"about {_rough(pace.seconds_left)} left")
+        parts.append(f"about {_format_rounded(pace.seconds_left)} left")
     return ", ".join(parts)
 
 
@@ -179,7 +179,7 @@ class ProgressLines:
             self._write(f"{phase_name(progress.phase)}: {', '.join(part for part in parts if part)}")
 
 
-def _rough(seconds: int) -> str:
+def _format_rounded(seconds: int) -> str:
     """Format a rounded time without its empty parts: `40 s`, `2 min`, `1 h 10 min`."""
     return f"{seconds} s" if seconds < _MINUTE else duration(seconds).removesuffix(" 0 s").removesuffix(" 0 min")
 

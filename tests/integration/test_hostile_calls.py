@@ -92,8 +92,12 @@ def client(served: Served) -> Iterator[_Caller]:
 @pytest.fixture(scope="module")
 def bridge(place: _Place, served: Served) -> Iterator[_Caller]:
     policies = Policies(load_config(file=None, data_dir=place.directory / "other", environ={}))
-    with served.listening() as address, anyio.from_thread.start_blocking_portal() as portal:
-        remote = RemoteServer(Exchange(remote_address(address), TOKEN))
+    with (
+        served.listening() as address,
+        anyio.from_thread.start_blocking_portal() as portal,
+        contextlib.closing(Exchange(remote_address(address), TOKEN)) as exchange,
+    ):
+        remote = RemoteServer(exchange)
         server = make_bridge_server(remote, LocalFiles(policies), (resolved_path(place.docs),))
         with portal.wrap_async_context_manager(Client(server, mode="legacy")) as client:
             yield _Caller(client, portal)

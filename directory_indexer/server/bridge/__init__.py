@@ -38,6 +38,7 @@ def serve_remote(
     with importing():
         fetch_urls = app.loaded.config.serving.fetch_urls
         local_files = LocalFiles(app.policies, private=private, fetch_urls=fetch_urls)
-        server = make_bridge_server(RemoteServer(Exchange(address, token)), local_files, allowed)
+        exchange = Exchange(address, token)
+        server = make_bridge_server(RemoteServer(exchange), local_files, allowed)
     # There is no early handshake: the SDK is already imported.
-    run_stdio(server, EarlyHandshake(""), parent=parent, close=lambda: None)
+    run_stdio(server, EarlyHandshake(""), parent=parent, close=exchange.close)

@@ -79,6 +79,10 @@ class Exchange:
         addresses = partial(checked_addresses, destinations=_ANYWHERE, look_up=self._addresses)
         self._client = Client(max_bytes=max_answer_bytes, addresses=addresses)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def send(self, request: HttpRequest) -> Response:
         """Send a request and return the response, whatever its status.
 
@@ -88,7 +92,7 @@ class Exchange:
         """
         sent = Request(request.method, self.address.url_of(request.path), self._headers(request), request.body)
         try:
-            response = self._client.send(sent, until=time.monotonic() + self._seconds, unpack=self._as_sent)
+            response = self._client.send(sent, until=time.monotonic() + self._seconds, unpack=self._refuse_compressed)
         except RequestError as error:
             raise self._error_of(error) from error
         return response._replace(content=self._mask_token(response.content))
@@ -104,9 +108,9 @@ class Exchange:
             **request.headers,
         }
 
-    def _as_sent(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterable[bytes]:
+    def _refuse_compressed(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterable[bytes]:
         if headers.get("content-encoding", "identity") != "identity":
-            raise UnavailableError(f"{self.address.display_url} answers with what is packed, though it was told not to")
+            raise UnavailableError(f"{self.address.display_url} answers with compressed data, which was not asked for")
         return pieces
 
     def _mask_token(self, body: bytes) -> bytes:

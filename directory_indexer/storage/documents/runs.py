@@ -1,6 +1,6 @@
 """Index runs, shared by all processes, and paused runs with their options, until they are resumed.
 
-A pause is stored before the run is told, and only a requested run over the same directories ends it.
+A pause is stored before the run is told. It ends for the directories that a requested run covers.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class DirectoryStatus(NamedTuple):
 
     @property
     def n_skipped(self) -> int:
-        """Count the files that were skipped, for whichever reason."""
+        """Return the number of skipped files."""
         return sum(n for _, n in self.skipped)
 
 

@@ -4,6 +4,7 @@ import json
 import shutil
 import ssl
 import subprocess
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import anyio
@@ -61,8 +62,14 @@ def _answer(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
 
 def _list(address: str) -> ListToolsResult:
     """List the tools of a server that is asked once."""
-    remote = RemoteServer(Exchange(remote_address(address), _TOKEN, seconds=5), backoff=_NEVER)
-    return anyio.run(remote.ask, ListToolsRequest(), ListToolsResult, lambda _: None)
+    with closing(Exchange(remote_address(address), _TOKEN, seconds=5)) as exchange:
+        remote = RemoteServer(exchange, backoff=_NEVER)
+        return anyio.run(remote.ask, ListToolsRequest(), ListToolsResult, lambda _: None)
+
+
+def _send(exchange: Exchange) -> None:
+    with closing(exchange):
+        exchange.send(_REQUEST)
 
 
 def _as_json(body: bytes, status: str = "200 OK") -> bytes:
@@ -96,7 +103,7 @@ def test_an_answer_without_end_ends_at_the_limit() -> None:
             sent += client.send(bytes(100_000))
 
     with Loopback(serve) as server, pytest.raises(UnavailableError, match="more than 1,000,000 bytes"):
-        Exchange(remote_address(server.url), _TOKEN, max_answer_bytes=1_000_000).send(_REQUEST)
+        _send(Exchange(remote_address(server.url), _TOKEN, max_answer_bytes=1_000_000))
     assert sent < 20_000_000
 
 
@@ -108,7 +115,7 @@ def test_a_head_without_end_is_no_answer() -> None:
             client.sendall(b"X-More: and more\r\n" * 100)
 
     with Loopback(serve) as server, pytest.raises(NoResponseError):
-        Exchange(remote_address(server.url), _TOKEN).send(_REQUEST)
+        _send(Exchange(remote_address(server.url), _TOKEN))
 
 
 def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
@@ -119,7 +126,7 @@ def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
             pass
 
     with Loopback(serve) as server, pytest.raises(NoResponseError, match="takes too long"):
-        Exchange(remote_address(server.url), _TOKEN, seconds=0.2).send(_REQUEST)
+        _send(Exchange(remote_address(server.url), _TOKEN, seconds=0.2))
 
 
 def test_the_tools_of_a_server_are_listed_as_it_describes_them() -> None:
@@ -185,7 +192,7 @@ def test_a_refusal_of_any_length_is_told_briefly() -> None:
 def test_a_name_that_stands_for_this_machine_must_lead_to_it() -> None:
     address = remote_address("http://localhost:1")
     with pytest.raises(UnavailableError, match="does not lead to this machine"):
-        Exchange(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]).send(_REQUEST)
+        _send(Exchange(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]))
 
 
 def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.SSLContext) -> None:
@@ -198,5 +205,5 @@ def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.
     with Loopback(serve) as server:
         address = remote_address(server.url.replace("http://", "https://"))
         with pytest.raises(UnavailableError, match="does not prove who it is"):
-            Exchange(address, _TOKEN).send(_REQUEST)
+            _send(Exchange(address, _TOKEN))
     assert b"".join(heard) == b""
