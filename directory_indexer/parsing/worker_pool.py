@@ -51,10 +51,10 @@ _RECORDS = frozenset(
 _START_SECONDS = 300.0
 _END_SECONDS = 10.0
 _VARIABLES = (
-    *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT"),
+    *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "PATH"),
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
 )
-"""Environment variables of a worker: encoding and library paths, but no keys of services."""
+"""Environment variables of a worker: encoding, programs and library paths, but no keys of services."""
 
 _PLACES = ("TMPDIR", "TEMP", "TMP")
 _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})

@@ -14,6 +14,7 @@ if sys.platform == "win32":
 import pty
 import termios
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
 _RUN = """
 import signal
 from directory_indexer.cli.signals import without_echo
@@ -53,6 +54,8 @@ def on_terminal(*words: str) -> tuple[int, int]:
     """Start Python on a terminal of its own; return its process and the other side of the terminal."""
     pid, terminal = pty.fork()
     if not pid:
+        for number in _SIGNALS:  # whoever runs the tests may ignore them
+            signal.signal(number, signal.SIG_DFL)
         os.execv(sys.executable, [sys.executable, "-c", *words])  # noqa: S606 - no shell is needed
     return pid, terminal
 
@@ -68,16 +71,15 @@ def echoes(terminal: int) -> bool:
     return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP])
+@pytest.mark.parametrize("number", _SIGNALS)
 def test_a_terminal_echoes_no_keys_while_a_run_is_displayed_and_again_once_it_was_killed(number: int) -> None:
     pid, terminal = on_terminal(_RUN)
     read_until(terminal, b"<shown>")
     was_silent = not echoes(terminal)
     os.kill(pid, number)
-    read = read_until(terminal, b"<hidden>")
+    read_until(terminal, b"<hidden>")
     _, status = os.waitpid(pid, 0)
     assert was_silent
-    assert b"<hidden>" in read
     assert os.waitstatus_to_exitcode(status) in (-number, 1)
     assert echoes(terminal)
     os.close(terminal)

@@ -49,7 +49,7 @@ from directory_indexer.core.files import SourceFile
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.core.paths import file_path
 
-policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, hold_open)
+policy = ParsePolicy(1000, False, ChunkPolicy(size=64, overlap=8), count_words, extract=hold_open)
 list(parse_all([ParseRequest(SourceFile(file_path(sys.argv[1]), 8, 0), None)], policy))
 """
 SHORT = POLICY._replace(limits=Limits(seconds=0.5, clock_seconds=0.5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from typing import Any
 
 import pytest
@@ -149,7 +150,9 @@ def yaml(draw: st.DrawFn) -> str:
 
 def read(text: str) -> dict[str, Any]:
     """Return what a YAML library reads."""
-    tree: dict[str, Any] = ruamel.yaml.YAML(typ="safe", pure=True).load(text) or {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ruamel.yaml.error.ReusedAnchorWarning)
+        tree: dict[str, Any] = ruamel.yaml.YAML(typ="safe", pure=True).load(text) or {}
     return tree
 
 

@@ -174,7 +174,7 @@ def test_a_server_that_repeats_the_token_does_not_bring_it_before_an_assistant()
 def test_a_packed_answer_is_not_unpacked() -> None:
     with (
         Loopback(_saying(_answer(b"x", "200 OK", "Content-Encoding: gzip"))) as server,
-        pytest.raises(UnavailableError, match="packed"),
+        pytest.raises(UnavailableError, match="compressed"),
     ):
         _list(server.url)
 
