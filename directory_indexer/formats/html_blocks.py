@@ -16,15 +16,8 @@ from directory_indexer.formats.blocks import Block, BlockBuilder, write_block
 from directory_indexer.formats.decoding import decode
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, Draft
-from directory_indexer.formats.html import (
-    TOKEN,
-    alternative_text,
-    decode_entities,
-    main_part,
-    n_visible,
-    read_page_metadata,
-    title_of,
-)
+from directory_indexer.formats.html import main_part, n_visible, title_of
+from directory_indexer.formats.html_tokens import TOKEN, alternative_text, decode_entities, read_page_metadata
 
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(_LEVELS) | frozenset(

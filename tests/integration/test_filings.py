@@ -82,6 +82,7 @@ def test_every_passage_of_a_statement_has_its_title_its_units_its_columns_and_th
             assert chunks[text] == number + 2
 
 
+@pytest.mark.slow  # test_grids and test_columns: every passage has the names of its table
 def test_a_question_for_a_statement_leads_to_its_page(filings: Index) -> None:
     for question, name, page in (
         ("Kiteworks 2021 consolidated balance sheets goodwill", "KITEWORKS_2021_10K.pdf", 3),

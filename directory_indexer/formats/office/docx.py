@@ -26,8 +26,8 @@ from directory_indexer.formats.xml_events import read_xml
 with lazily:
     from directory_indexer.formats.decoding import decode
     from directory_indexer.formats.extraction import extract
-    from directory_indexer.formats.html import description
     from directory_indexer.formats.html_blocks import page_blocks
+    from directory_indexer.formats.html_tokens import description
     from directory_indexer.formats.mail.message import web_pages
     from directory_indexer.formats.recognition import kind_of
 

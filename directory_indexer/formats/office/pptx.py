@@ -25,7 +25,7 @@ from directory_indexer.formats.packages import Package, Relation
 from directory_indexer.formats.xml_events import read_xml
 
 with lazily:
-    from directory_indexer.formats.html import description
+    from directory_indexer.formats.html_tokens import description
 
 
 def read_pptx(package: Package, main: str) -> Document:
