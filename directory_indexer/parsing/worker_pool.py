@@ -343,7 +343,7 @@ class Worker:
 
 
 def start_process(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """Start a worker process. Tests that make no claim about the start replace it by a fork."""
+    """Start a worker process."""
     return subprocess.Popen(  # noqa: S603 - this program
         isolated_command("directory_indexer.parsing.worker:work", is_bare=True),
         stdin=subprocess.PIPE,
