@@ -132,7 +132,8 @@ def test_what_waits_for_ocr_is_told_before_and_after_files_are_read(place: Place
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc names the children of a process")
-@pytest.mark.parametrize("victim", ["run", pytest.param("worker", marks=pytest.mark.slow)])
+@pytest.mark.slow  # test_recognising: what was read is not read again
+@pytest.mark.parametrize("victim", ["run", "worker"])
 def test_a_kill_in_the_midst_of_thirty_pages_loses_none_and_reads_none_twice(place: Place, victim: str) -> None:
     texts = [f"Page number {number} of the letter." for number in range(N_PAGES)]
     place.write("letter.pdf", scan(*texts))
