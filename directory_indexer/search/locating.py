@@ -451,7 +451,7 @@ _BYTES_PER_TOKEN: Final = 3
 _SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
 _LONG_SPOT, _SHORT_SPOT, _N_LONG, _MAX_SPOTS = 12, 6, 3, 10
 _FILES_BEFORE_NEXT_SPOT, _USUAL_TOKENS = 8, 8000
-"""How many later files come before a file's next place, at a usual budget: measured by `scripts/eval located`."""
+"""Number of later files that come before a file's next place, at a usual budget (`scripts/eval located`)."""
 
 _MAX_EVIDENCE: Final = 60
 

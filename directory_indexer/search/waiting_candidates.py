@@ -120,7 +120,8 @@ class StaticCandidates:
         if self._scope.is_empty:
             return []
         if self._model is None:
-            return self._queue.rows_that_wait(self._queue.newest_rows(_NEWEST), self._scope.holder_ids)
+            newest = self._queue.newest_rows(_NEWEST)
+            return self._queue.rows_that_wait(newest, self._scope.holder_ids)[:limit]
         rows, codes = self._blocks
         if self._scope.rows is not None:
             first, last = self._scope.rows
