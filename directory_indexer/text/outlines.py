@@ -1,10 +1,10 @@
-"""Outlines as lines: a headline, one entry a line indented by depth, and the command that shows folded parts."""
+"""Outlines as lines: a headline, columns of entries indented by depth, and the command that shows folded parts."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, file_uri, line, plain, single_line
@@ -19,6 +19,7 @@ _BYTES_PER_TOKEN: Final = 3
 _FOLD_MARK_BYTES = 5
 _NOTES_BYTES = 260
 _MOST_KINDS = 3
+_SIZES: Final = "tokens"
 _MOST_NAME = 100
 _THOUSAND = 1000
 
@@ -27,19 +28,22 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
     """Fold an outline until its lines fit into `max_tokens`; 0 means no limit."""
     if not max_tokens:
         return outline
-    columns = _columns(outline.entries)
+    columns = _columns(outline)
 
     def cost(entry: Entry) -> int:
         return len(plain([_entry_line(entry, columns)]).encode("utf-8", "replace")) + _FOLD_MARK_BYTES
 
-    head = len(plain([_headline(outline, PathStyle())]).encode("utf-8", "replace"))
+    heads = [_headline(outline, PathStyle()), _heading(columns)]
+    head = len(plain(heads).encode("utf-8", "replace"))
     return fold_outline(outline, room=max_tokens * _BYTES_PER_TOKEN - head - _NOTES_BYTES, cost=cost)
 
 
 def outline_lines(outline: Outline, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the lines of an outline."""
     yield _headline(outline, paths)
-    columns = _columns(outline.entries)
+    columns = _columns(outline)
+    if outline.entries:
+        yield _heading(columns)
     for entry in outline.entries:
         yield _entry_line(entry, columns)
 
@@ -81,19 +85,32 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     )
 
 
-def _columns(entries: Sequence[Entry]) -> tuple[int, int]:
-    """Return the widths of the widest location and size, so that names are aligned."""
-    return max((len(_place(entry)) for entry in entries), default=0), max(
-        (len(_size(entry)) for entry in entries), default=0
+class _Columns(NamedTuple):
+    """The name and the width of the column of places; the width of that of sizes."""
+
+    places: str
+    place_width: int
+    size_width: int
+
+
+def _columns(outline: Outline) -> _Columns:
+    places = "files" if outline.is_directory else "lines"
+    return _Columns(
+        places,
+        max(len(places), *(len(_place(entry)) for entry in outline.entries), 0),
+        max(len(_SIZES), *(len(_size(entry)) for entry in outline.entries), 0),
     )
 
 
-def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:
-    place_width, size_width = columns
+def _heading(columns: _Columns) -> Line:
+    return line(Span(f"{columns.places:>{columns.place_width}}  {_SIZES:>{columns.size_width}}", Style.NOTE))
+
+
+def _entry_line(entry: Entry, columns: _Columns) -> Line:
     name = entry.name if len(entry.name) <= _MOST_NAME else f"{entry.name[: _MOST_NAME - 1]}…"
     return line(
-        Span(f"{_place(entry):>{place_width}}  ", Style.PLACE),
-        Span(f"{_size(entry):>{size_width}}  ", Style.NUMBER),
+        Span(f"{_place(entry):>{columns.place_width}}  ", Style.PLACE),
+        Span(f"{_size(entry):>{columns.size_width}}  ", Style.NUMBER),
         Span("  " * entry.depth + name, Style.NAME),
         Span(f"  +{entry.n_folded}" if entry.n_folded else "", Style.NOTE),
         Span(f"  {_kinds(entry.kinds)}" if entry.n_files else "", Style.NOTE),
@@ -102,7 +119,7 @@ def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:
 
 def _place(entry: Entry) -> str:
     if not entry.start_line:
-        return f"{entry.n_files:,} files" if entry.n_files > 1 else ("1 file" if entry.n_files else "")
+        return f"{entry.n_files:,}" if entry.n_files else ""
     page = f"p{entry.page} " if entry.page else ""
     return f"{page}{entry.start_line}-{entry.end_line}"
 
@@ -113,7 +130,7 @@ def _size(entry: Entry) -> str:
     if n_tokens < _THOUSAND:
         return str(n_tokens)
     thousands = n_tokens / _THOUSAND
-    return f"{thousands:.1f}k" if thousands < 10 else f"{thousands:,.0f}k"  # noqa: PLR2004 - two digits
+    return f"{thousands:.1f}k" if thousands < 9.95 else f"{thousands:,.0f}k"  # noqa: PLR2004 - two digits
 
 
 def _kinds(kinds: Iterable[tuple[str, int]]) -> str:

@@ -93,6 +93,20 @@ def test_the_columns_of_a_table_are_one_part_and_are_named_once(index: Index) ->
     assert [(one.name, one.start_line) for one in outline(index, values).entries] == [("id, name, place", 1)]
 
 
+def test_columns_have_names(index: Index) -> None:
+    index.write("docs/long.md", "# Long\n\n" + "The words of a long chapter, as told. " * 20)
+    path = index.write("docs/short.md", "# Short\n\nWords.\n\n## Shorter\n\nMore words.\n")
+    index.run()
+    assert [row.split() for row in shown(outline(index, path)).splitlines()[1:3]] == [
+        ["lines", "tokens"],
+        ["1-7", "12", "Short"],
+    ]
+    directory = shown(outline(index, index.root)).splitlines()
+    assert directory[1].split() == ["files", "tokens"]
+    assert directory[2].startswith(f"{2:>5}  ")
+    assert directory[2].endswith("docs/  markdown 2")
+
+
 @pytest.mark.parametrize("max_tokens", [150, 300, 600, 1200])
 def test_a_long_file_keeps_to_its_budget_and_says_what_is_folded(index: Index, max_tokens: int) -> None:
     path = index.write("code.py", CLASSES[:45_000])
