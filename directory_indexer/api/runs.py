@@ -9,7 +9,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from directory_indexer.api.fields import Only, Outcomes, Seconds, SkipReasons, Truncated, format_timestamp
+from directory_indexer.api.fields import (
+    Failed,
+    Files,
+    Only,
+    Outcomes,
+    Seconds,
+    Skipped,
+    SkipReasons,
+    Truncated,
+    format_timestamp,
+)
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.documents.runs import Outcome, Phase
 
@@ -29,8 +39,6 @@ Added = Annotated[int, "Files that are new."]
 Changed = Annotated[int, "Files whose size, time or content differs."]
 Moved = Annotated[int, "Files that were elsewhere before."]
 Unchanged = Annotated[int, "Files that are as they were."]
-SkippedFiles = Annotated[int, "Files that hold nothing to index."]
-FailedFiles = Annotated[int, "Files that could not be processed."]
 Removed = Annotated[int, "Files that leave the index."]
 Ignored = Annotated[int, "Files and directories that a rule leaves out."]
 Seen = Annotated[int, "Files that were seen: the sum of those that follow, but for the removed and ignored."]
@@ -123,6 +131,14 @@ def skipped_of(skipped: SkippedFile) -> SkippedOne:
     return SkippedOne(skipped.path, skipped.reason, skipped.detail or None)
 
 
+class IndexedFiles(NamedTuple):
+    """The files that the index knows in the directories of a run, with the members of archives."""
+
+    files: Files
+    skipped: Skipped
+    failed: Failed
+
+
 class RunReport(NamedTuple):
     """The outcome of a run."""
 
@@ -133,8 +149,8 @@ class RunReport(NamedTuple):
     changed: Changed
     moved: Moved
     unchanged: Unchanged
-    skipped: SkippedFiles
-    failed: FailedFiles
+    skipped: Skipped
+    failed: Failed
     removed: Removed
     ignored: Ignored
     masked: Annotated[int, "Secrets that were masked in files that were read."]
@@ -156,6 +172,7 @@ class RunReport(NamedTuple):
     unavailable: Annotated[tuple[str, ...], "Directories that were not there; nothing of them was removed."]
     failures: Annotated[tuple[Failure, ...], "The failed files, and the refused passages."]
     truncated: Truncated
+    indexed: Annotated[IndexedFiles, "What the index holds of these directories now, with members of archives."]
 
 
 class PlanCounts(NamedTuple):
@@ -166,8 +183,8 @@ class PlanCounts(NamedTuple):
     added: Added
     changed: Changed
     unchanged: Unchanged
-    skipped: SkippedFiles
-    failed: FailedFiles
+    skipped: Skipped
+    failed: Failed
     bytes: Read
     removed: Removed
     ignored: Ignored
@@ -189,8 +206,8 @@ class PlanAnswer(NamedTuple):
     added: Added
     changed: Changed
     unchanged: Unchanged
-    skipped: SkippedFiles
-    failed: FailedFiles
+    skipped: Skipped
+    failed: Failed
     bytes: Read
     removed: Removed
     ignored: Ignored
@@ -236,6 +253,7 @@ def run_report(report: IndexReport) -> RunReport:
         unavailable=report.unavailable_roots,
         failures=tuple(map(failure_of, (*report.failures, *report.refused))),
         truncated=False,
+        indexed=IndexedFiles(*report.files),
     )
 
 

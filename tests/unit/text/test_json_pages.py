@@ -49,6 +49,8 @@ from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.registry.keys import Key
 from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
+from directory_indexer.text.formatting import PathStyle, plain
+from directory_indexer.text.index_reports import index_lines
 from directory_indexer.text.json_pages import (
     PAGE_BYTES,
     config_json,
@@ -313,6 +315,11 @@ def test_of_a_line_that_is_too_long_the_chunks_lead_on_and_nothing_is_lost(chara
     first = int(re.fullmatch(r"(\d+)-50", page["next_chunks"])[1])  # type: ignore[index]
     assert page["text"] + text[len(page["text"]) :] == text
     assert (first - 1) * 100 <= len(page["text"]) < first * 100
+
+
+def test_the_files_of_the_index_stand_beside_those_of_the_run(index_report: IndexReport) -> None:
+    assert json.loads(index_json(index_report))["indexed"] == {"files": 1196, "skipped": 5, "failed": 1}
+    assert "1,196 files + 5 skipped + 1 failed" in plain(index_lines(index_report, paths=PathStyle()))
 
 
 def test_failures_that_do_not_fit_are_counted_all_the_same(index_report: IndexReport) -> None:
