@@ -114,7 +114,8 @@ def show_result(
         )
     closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
     output.notes(closing, are_dim=is_text)
-    output.notes(_standing_notes(app, standing, again=output.verbose) if is_text else (), are_dim=True)
+    again = output.verbose or not result.hits  # who finds nothing wants to know what is missing
+    output.notes(_standing_notes(app, standing, again=again) if is_text else (), are_dim=True)
     if len(result_shown.hits) < n_hits:
         output.notes(
             [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]

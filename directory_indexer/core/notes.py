@@ -83,4 +83,6 @@ def prefixed(note: Note, prefix: str) -> Note:
     return note._replace(text=f"{prefix}: {note.text}", key=note.key and f"{prefix}: {note.key}")
 
 
-_STANDING: Final = frozenset({NoteKind.MISSING, NoteKind.UNFINISHED, NoteKind.EMBEDDING, NoteKind.ELSEWHERE})
+_STANDING: Final = frozenset(
+    {NoteKind.ARRIVING, NoteKind.MISSING, NoteKind.UNFINISHED, NoteKind.EMBEDDING, NoteKind.ELSEWHERE}
+)

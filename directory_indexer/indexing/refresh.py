@@ -33,7 +33,7 @@ class Freshness(NamedTuple):
 
     `cut_off_after` is the time that did not suffice to check everything. `is_watched` means that a watch indexes
     changes soon after, `is_arriving` that a run indexes the missing files now. `unread` are the tracked directories
-    with files that there was no time for.
+    with files that there was no time for. `completed_at` is when a run was last completed, if files are missing.
     """
 
     n_missing: int = 0
@@ -42,6 +42,7 @@ class Freshness(NamedTuple):
     is_watched: bool = False
     is_arriving: bool = False
     unread: tuple[FilePath, ...] = ()
+    completed_at: float = 0.0
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -56,7 +57,8 @@ class Freshness(NamedTuple):
             files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
             changed = f"{files} changed since the last run and {are}"
             if self.is_watched or self.is_arriving:
-                notes.append(Note(f"{changed} being indexed now", NoteKind.ARRIVING))
+                key = f"files changed since {self.completed_at} and are being indexed"
+                notes.append(Note(f"{changed} being indexed now", NoteKind.ARRIVING, key=key))
             else:
                 hint = "dirindex index reads what is missing"
                 notes.append(Note(f"{changed} not indexed yet", NoteKind.CHANGES, hint))
@@ -145,6 +147,9 @@ class Refresher:
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
             freshness = self._index_changes(changed, began + seconds)
+        if freshness.n_missing:
+            with self._docstore.snapshot() as snapshot:
+                freshness = freshness._replace(completed_at=snapshot.directories.last_completed())
         return freshness._replace(problems=tuple(problems), cut_off_after=cut_off_after)
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:

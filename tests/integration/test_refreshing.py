@@ -216,6 +216,22 @@ def test_only_directories_with_changes_are_left_to_the_background(index: Index) 
     assert [note.kind for note in freshness.notes] == [NoteKind.ARRIVING]
 
 
+def test_the_note_on_a_run_stands_until_it_is_done_however_much_is_left(index: Index) -> None:
+    index.write("a.md", "one\n")
+    index.run()
+    index.write("a.md", "two\n")
+    [first] = slow_look(index)[0].notes
+    index.write("b.md", "two\n")
+    [second] = slow_look(index)[0].notes
+    index.run()
+    index.write("a.md", "three\n")
+    [later] = slow_look(index)[0].notes
+    assert first.is_standing
+    assert first.text != second.text
+    assert first.identity == second.identity
+    assert first.identity != later.identity
+
+
 def test_a_search_names_the_command_where_no_process_can_be_started(index: Index) -> None:
     index.write("a.md", "one\n")
     index.run()

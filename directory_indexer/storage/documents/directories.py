@@ -35,6 +35,11 @@ class Directories(SnapshotQueries):
         """Return the tracked directories with their ids, sorted by path."""
         return self._tracked()
 
+    def last_completed(self) -> float:
+        """Return when a run over a tracked directory was last completed; 0 if none was."""
+        [completed_at] = self._values("SELECT coalesce(max(completed_at), 0.0) FROM directories")
+        return parse_stored("directories.completed_at", epoch_seconds, completed_at)
+
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
         """Return the file systems found on the last walk: that of a tracked directory and those mounted below it."""
         [stored] = self._values("SELECT mounts FROM directories WHERE id = ?", directory_id)
