@@ -98,7 +98,7 @@ def write_documents(directory: Path) -> None:
     (directory / "tasks.xlsx").write_bytes(_workbook())
     (directory / "evening.pptx").write_bytes(_slides())
     (directory / "inspection.eml").write_bytes(_message())
-    (directory / "dusk.png").write_bytes(titled_png(_view(), "The lantern at dusk"))
+    (directory / "dusk.png").write_bytes(titled_png(photo(), "The lantern at dusk"))
     papers = {"notes/oil.md": "# Oil\n\nThe lantern burns a litre an hour.\n", "readings.csv": "hour,litres\n20,1\n"}
     (directory / "papers.zip").write_bytes(zipped(papers))
 
@@ -113,6 +113,21 @@ def write_what_is_left_out(directory: Path) -> None:
     (directory / "empty.md").write_text("")
     (directory / "id_rsa").write_text("-----BEGIN OPENSSH PRIVATE KEY-----\n")
     (directory / "sound.dat").write_bytes(bytes(range(256)) * 8)
+
+
+def photo() -> bytes:
+    """Return a picture of the tower as a PNG, without text and metadata."""
+    with pymupdf.open() as pdf:
+        page = pdf.new_page(width=480, height=320)
+        shades = ((0.10, 0.14, 0.30), (0.25, 0.24, 0.42), (0.62, 0.38, 0.42), (0.93, 0.62, 0.38))
+        for number, shade in enumerate(shades):
+            page.draw_rect((0, 60 * number, 480, 60 * number + 62), color=shade, fill=shade)
+        page.draw_rect((0, 240, 480, 320), color=(0.07, 0.12, 0.2), fill=(0.07, 0.12, 0.2))
+        page.draw_quad(
+            pymupdf.Quad((322, 90), (346, 90), (312, 260), (356, 260)), color=(1, 1, 1), fill=(0.92, 0.9, 0.86)
+        )
+        page.draw_circle((334, 78), 12, color=(1, 0.9, 0.5), fill=(1, 0.9, 0.5))
+        return bytes(page.get_pixmap(dpi=144).tobytes("png"))
 
 
 def _report() -> bytes:
@@ -167,17 +182,3 @@ def _message() -> bytes:
         b"vent,state\nnorth,blocked\nsouth,free\n", maintype="text", subtype="csv", filename="vents.csv"
     )
     return bytes(message)
-
-
-def _view() -> bytes:
-    with pymupdf.open() as pdf:
-        page = pdf.new_page(width=480, height=320)
-        shades = ((0.10, 0.14, 0.30), (0.25, 0.24, 0.42), (0.62, 0.38, 0.42), (0.93, 0.62, 0.38))
-        for number, shade in enumerate(shades):
-            page.draw_rect((0, 60 * number, 480, 60 * number + 62), color=shade, fill=shade)
-        page.draw_rect((0, 240, 480, 320), color=(0.07, 0.12, 0.2), fill=(0.07, 0.12, 0.2))
-        page.draw_quad(
-            pymupdf.Quad((322, 90), (346, 90), (312, 260), (356, 260)), color=(1, 1, 1), fill=(0.92, 0.9, 0.86)
-        )
-        page.draw_circle((334, 78), 12, color=(1, 0.9, 0.5), fill=(1, 0.9, 0.5))
-        return bytes(page.get_pixmap(dpi=144).tobytes("png"))

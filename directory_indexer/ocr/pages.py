@@ -73,7 +73,7 @@ class _Document(NamedTuple):
 def _read_with(engine: LocalEngine, key: PageKey, document: _Document, drawing: Drawing) -> PageOutcome:
     """Read a rendered page; an engine that also fails on an empty page is at fault itself."""
     try:
-        return PageOutcome(key, _read(document, drawing, engine))
+        return PageOutcome(key, without_noise(_read(document, drawing, engine)))
     except ExtractionError as error:
         try:
             engine.recognise(_EMPTY_PAGE)
@@ -98,6 +98,13 @@ def _read(document: _Document, drawing: Drawing, engine: LocalEngine) -> Recogni
     if is_poor and (smooth := without_specks(document.draw(_DPI, turn).raster)):
         best = _better(best, _turned_back(engine.recognise(smooth), turn))
     return best
+
+
+def without_noise(recognition: Recognition) -> Recognition:
+    """Return a recognition without lines if hardly a letter of it is certain: engines see signs in photographs."""
+    sure = (word for line in recognition.lines for word in line.words if word.confidence >= 100 * _MIN_CONFIDENCE)
+    n_letters = sum(sign.isalnum() for word in sure for sign in word.text)
+    return recognition if n_letters >= _FEWEST_LETTERS else recognition._replace(lines=())
 
 
 def without_specks(page: Raster) -> Raster | None:
@@ -191,4 +198,7 @@ _SPECKLED: Final = 0.02
 """Of the pixels: of pages with letters alone up to 0.016 change, of blank ones none."""
 
 _MIN_CONFIDENCE: Final = 0.7
+_FEWEST_LETTERS: Final = 3
+""""""
+
 _NICENESS: Final = 10

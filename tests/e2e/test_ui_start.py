@@ -10,7 +10,7 @@ import pytest
 from commands import DIRINDEX, run_command
 from office_files import cells, xlsx
 from page_browsers import CHROMIUM, admit, chromium, watched_page
-from page_documents import write_documents
+from page_documents import photo, write_documents
 from page_servers import PageServer
 from playwright.sync_api import expect
 
@@ -69,6 +69,7 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     rows = [cells(1, A="Item", B="Room"), *(cells(n, A=f"device{n}", B=f"room {n}") for n in range(2, 400))]
     (place / "papers/stock.xlsx").write_bytes(xlsx({"Stock": "".join(rows)}))
     (place / "papers/copy of oil.md").write_text("# Oil\n\nThe lantern burns a litre an hour.\n")
+    (place / "papers/IMG_2041.png").write_bytes(photo())
     run_command([DIRINDEX, "index", place / "papers", "--quiet", "--data-dir", place / "data"])
     return place / "papers", place / "data"
 
@@ -250,6 +251,15 @@ def test_a_hit_by_its_name_alone_is_opened_at_its_name(page: Page) -> None:
     page.mouse.click(box["x"] + 5, box["y"] + 5)
     expect(hit).to_have_attribute("aria-current", "true")
     expect(page.locator(".preview h2")).to_have_text("watch.txt")
+
+
+def test_a_photo_without_camera_data_is_shown(page: Page) -> None:
+    page.locator("#query").fill("IMG_2041")
+    expect(page.locator(".preview .sheet-page img")).to_be_visible()
+    expect(page.locator(".preview h2")).to_have_text("IMG_2041.png")
+    expect(page.locator(".named li").first).to_contain_text("A picture without text or camera data")
+    expect(page.locator(".named .hit.name-alone").first).to_have_attribute("aria-current", "true")
+    expect(page.locator(".preview .steps")).to_have_count(0)
 
 
 def test_keys_lead_to_the_field_and_are_explained(page: Page) -> None:

@@ -23,6 +23,7 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import WHOLE, Recognition, SourceFile, Word, source_file
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, display, file_path, lies_in
+from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.recognition import expected_kind
 from directory_indexer.integrations.previewing.forms import DRAWN, Form, form_of
 from directory_indexer.integrations.previewing.requests import (
@@ -172,10 +173,21 @@ def _passage(services: Services, collection: str, hit: Hit) -> Passage:
 
 
 def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewSource:
-    text = read_text(snapshot, path, None)
     return _PreviewSource(
-        path, text, plan_of(snapshot, query), snapshot.files.page_starts(path), snapshot.files.masked(path)
+        path,
+        _text_of(snapshot, path),
+        plan_of(snapshot, query),
+        snapshot.files.page_starts(path),
+        snapshot.files.masked(path),
     )
+
+
+def _text_of(snapshot: Snapshot, path: FilePath) -> FileText:
+    """Return the text of a document; none of a picture without text, which can be drawn all the same."""
+    kind = expected_kind(path)
+    if kind not in DRAWN or snapshot.files.with_text([path]):
+        return read_text(snapshot, path, None)
+    return FileText(path, FileFacts(kind), "", 1, 1, 1, 0, (), change_on_disk(snapshot, path))
 
 
 def _window(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:

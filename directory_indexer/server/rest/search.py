@@ -13,8 +13,10 @@ from directory_indexer.api.directories import DirectoryPart, directory_part
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
 from directory_indexer.api.previews import NeighbourEntry, NeighboursAnswer
 from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
+from directory_indexer.integrations.previewing.forms import DRAWN
 from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
@@ -91,10 +93,16 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
 
 def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
-    if hit.sent or not hit.is_passage:
+    if hit.sent or not (hit.is_passage or _is_picture_without_text(hit)):
         return passage
     doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
     return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
+
+
+def _is_picture_without_text(hit: Hit) -> bool:
+    """Whether a file that was found by its name alone is a picture that can be shown."""
+    reason = hit.named.why_without_text if hit.named else ""
+    return hit.facts.kind in DRAWN and reason in {SkipReason.BINARY, SkipReason.NO_TEXT}
 
 
 def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:

@@ -1,11 +1,13 @@
-"""Scans with noise are smoothed before they are given up."""
+"""Noise: scans with specks are smoothed before they are given up, and what is seen in photographs is no text."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from directory_indexer.core.files import Box, Line, Recognition, Word
 from directory_indexer.formats.pdf.raster import Raster
-from directory_indexer.ocr.pages import without_specks
+from directory_indexer.ocr.pages import without_noise, without_specks
 
 
 def page(pixels: np.ndarray) -> Raster:
@@ -31,3 +33,19 @@ def test_a_page_without_noise_is_not_read_once_more() -> None:
     assert without_specks(page(lettered())) is None
     assert without_specks(page(np.full((300, 400), 255))) is None
     assert without_specks(Raster(1, 1, b"\0")) is None
+
+
+def recognised(*words: tuple[str, int]) -> Recognition:
+    return Recognition("an engine", (Line(tuple(Word(text, sure, Box(0, 0, 1, 1)) for text, sure in words), 0),))
+
+
+@pytest.mark.parametrize(
+    "words", [[("4", 35)], [("/", 94), ("a", 91), ("T", 87), ("%", 90)], [("RSUNNSEPRT", 37), ("LK", 36)]]
+)
+def test_signs_that_are_seen_in_a_photograph_are_no_text(words: list[tuple[str, int]]) -> None:
+    assert without_noise(recognised(*words)).lines == ()
+
+
+@pytest.mark.parametrize("words", [[("BAR", 70)], [("12", 96), ("a", 88)], [("東", 90), ("京", 90), ("駅", 75), ("x", 20)]])
+def test_a_word_that_is_read_for_certain_is_text(words: list[tuple[str, int]]) -> None:
+    assert without_noise(recognised(*words)) == recognised(*words)

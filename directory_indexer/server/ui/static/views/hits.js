@@ -162,8 +162,9 @@ export class Hits {
     const more = hits.at(-1).more_in_file;
     const passages = element("ol", { class: "passages", "aria-labelledby": id }, ...hits.map((hit) => this.#hit(hit, name)));
     const copies = first.also_in && alsoIn(first.also_in);
+    const lack = first.no_text && element("p", { class: "soft" }, words.hits.noText(first.no_text, iconOf(first.kind)));
     const rest = more > 0 && element("p", { class: "more" }, words.hits.moreInFile(more));
-    return element("li", {}, headOf(first, titleOf(first), id), state, passages, copies, rest);
+    return element("li", {}, headOf(first, titleOf(first), id), state, lack, passages, copies, rest);
   }
 
   #hit(hit, name) {

@@ -38,7 +38,7 @@ export class Preview {
 
   async show(place, query) {
     const key = JSON.stringify([place, query]);
-    if (key === this.#asked) return this.#nearby.show(this.#found?.doc_id);
+    if (key === this.#asked) return this.#nearby.show(this.#found?.text ? this.#found.doc_id : "");
     this.#asked = key;
     if (!place.doc) return this.#leave();
     const isSame = this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
@@ -126,7 +126,7 @@ export class Preview {
 
   async #goTo(place) {
     this.#place = place;
-    this.#nearby.show(this.#found.doc_id);
+    this.#nearby.show(this.#found.text ? this.#found.doc_id : "");
     const line = Number(place.line) || (place.heading ? lineOf(this.#body, place.heading) : 1);
     if (this.#pages) return this.#tell(await this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
     for (const one of this.#body.querySelectorAll(".wanted")) one.classList.remove("wanted");
@@ -160,8 +160,8 @@ export class Preview {
 
   #about(found) {
     const move = (by, label, sign) => element("button", { type: "button", class: "step", title: label, "aria-label": label, onclick: () => this.step(by) }, sign);
-    const steps = this.#query.trim() && element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
-    const views = found.form === "pages" && found.is_drawn && this.#switch(found);
+    const steps = found.matching_lines.length > 0 && element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
+    const views = found.form === "pages" && found.is_drawn && found.text.trim() && this.#switch(found);
     const panel = element("div", { class: "panel" });
     return [
       this.#back,

@@ -27,7 +27,7 @@ export function actions(found, place, panel, views) {
         say(found.path);
       }
     }),
-    button(WORDS.neighbours, () => go({ ...read(), view: "neighbours", filters: {}, place: { doc: found.doc_id } })),
+    found.text && button(WORDS.neighbours, () => go({ ...read(), view: "neighbours", filters: {}, place: { doc: found.doc_id } })),
   );
 }
 
