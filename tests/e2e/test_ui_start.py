@@ -101,18 +101,21 @@ def begun(server: PageServer, browser: Browser, place: Path) -> Iterator[Page]:
         yield page
 
 
-def test_who_has_no_index_comes_to_a_first_search_in_two_clicks(browser: Browser, tmp_path: Path) -> None:
+def test_who_searches_without_an_index_is_led_to_adding_a_directory(browser: Browser, tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / "Documents").mkdir(parents=True)
     (home / "Documents/garden.md").write_text("# Garden\n\nCarrots grow in the garden.\n")
     with begun(PageServer(tmp_path / "data", HOME=str(home)), browser, tmp_path) as page:
         expect(page.locator(".stand")).to_have_text("Nothing is indexed yet")
-        page.get_by_role("button", name=re.compile("^Documents.*1 file")).click()
+        page.keyboard.type("carrots")
+        expect(page.locator(".start [role=status]").first).to_contain_text("Add a directory, and hits for “carrots”")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("button", name=re.compile("^Documents.*1 file"))).to_be_focused()
+        page.keyboard.press("Enter")
         expect(page.get_by_role("dialog")).to_contain_text("1 file")
         expect(page.get_by_role("dialog")).to_contain_text(".md 1")
         page.get_by_role("button", name="Index it").click()
         expect(page.locator("#query")).to_be_focused()
-        page.keyboard.type("carrots")
         expect(page.locator(".hit mark").first).to_have_text("Carrots")
         expect(page.locator(".stand")).to_contain_text("1 file")
 

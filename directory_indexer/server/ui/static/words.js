@@ -145,6 +145,7 @@ export const words = {
     suggested: "Suggested directories",
     files: (n) => (n < MOST_COUNTED ? count(n, "file", "files") : `more than ${plain(MOST_COUNTED)} files`),
     other: "Another directory …",
+    first: (q) => `Nothing is indexed yet. Add a directory, and hits for “${q}” come by themselves.`,
     begun: (name) => `Reading ${name} …`,
     next: "Type what you are looking for. Hits come as soon as the first files are read.",
   },

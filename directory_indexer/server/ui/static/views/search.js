@@ -3,7 +3,7 @@
 import { post } from "../api.js";
 import { FILTERS, go, note, read } from "../address.js";
 import { isEmpty, moment, onMoment } from "../changes.js";
-import { element } from "../dom.js";
+import { element, visible } from "../dom.js";
 import { showKeys } from "../footer.js";
 import { nameOf, words } from "../words.js";
 import { welcome } from "./adding.js";
@@ -25,6 +25,7 @@ const missing = new Missing();
 const recall = new Recall();
 const start = element("div", { class: "start", hidden: true });
 const reading = element("p", { class: "reading", role: "status", hidden: true });
+const first = element("p", { class: "reading", role: "status" });
 const advice = element("p", { class: "reading", role: "note", hidden: true });
 const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more, above: [start, reading, advice, recall.part], below: missing.part });
 hits.bar.lastElementChild.before(recall.button);
@@ -87,6 +88,7 @@ function typed(q) {
 // Goes to the first hit. The list stays as it is, unless what is typed has no complete answer yet, or no good one: then
 // the last word is taken for a whole one, which may be misspelt.
 function submitted() {
+  if (isEmpty()) return start.querySelector("button")?.focus();
   const state = read();
   clearTimeout(pause);
   pause = 0;
@@ -144,7 +146,7 @@ const AGAIN = { refresh: false }; // what changed is in the index, which is why 
 // One question at a time, and then the latest: a server that answers in the pace of the typing is never asked in vain.
 // An answer by meaning takes longer: typing on aborts it.
 async function ask(state, mode, isAgain = false) {
-  if (isEmpty()) return;
+  if (isEmpty()) return showFirst(state.q.trim());
   waiting = { state, mode, isAgain };
   if (inFlight) {
     if (mode !== "keyword" || inFlight.mode !== "keyword") inFlight.abort();
@@ -205,9 +207,14 @@ function askAgain() {
 
 // Where nothing is indexed, directories are offered.
 function showStart({ directories }) {
-  if (!directories && start.hidden) start.replaceChildren(welcome(begun));
+  if (!directories && start.hidden) start.replaceChildren(first, welcome(begun));
   start.hidden = directories > 0;
   document.body.classList.toggle("nothing", !directories);
+}
+
+// Who searches in nothing is told what comes first.
+function showFirst(q) {
+  first.textContent = q && visible(words.welcome.first(q));
 }
 
 function begun(path) {
