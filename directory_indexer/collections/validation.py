@@ -34,10 +34,10 @@ from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely
 _TAKE_OUT = "take it out, and send the document again"
 
 _ID_BYTES: Final = 15
-_MOST_BYTES: Final = 1024
-_MOST_STORED_BYTES: Final = 120
-_MOST_SUFFIX_BYTES: Final = 20
-_MOST_SHOWN: Final = 80
+_MAX_BYTES: Final = 1024
+_MAX_STORED_BYTES: Final = 120
+_MAX_SUFFIX_BYTES: Final = 20
+_MAX_SHOWN_CHARS: Final = 80
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
@@ -115,8 +115,8 @@ def normalise_name(text: str, *, what: str) -> str:
     text = unicodedata.normalize("NFC", text)
     if not text.strip():
         raise UsageError(f"the {what} is empty", hint=f"leave it out, or give the document a {what}")
-    if len(text.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
-        raise UsageError(f"the {what} has more than {_MOST_BYTES} bytes", hint="give a shorter one")
+    if len(text.encode("utf-8", "surrogatepass")) > _MAX_BYTES:
+        raise UsageError(f"the {what} has more than {_MAX_BYTES} bytes", hint="give a shorter one")
     if _CONTROLS.search(text):
         raise UsageError(f"the {what} holds control characters, or is no Unicode", hint="give it without them")
     return text
@@ -124,7 +124,7 @@ def normalise_name(text: str, *, what: str) -> str:
 
 def printable_name(text: str) -> str:
     """Return the name that a web server chose without control characters."""
-    return _CONTROLS.sub("", text)[:_MOST_STORED_BYTES] or "index"
+    return _CONTROLS.sub("", text)[:_MAX_STORED_BYTES] or "index"
 
 
 def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
@@ -192,7 +192,7 @@ def _refusal(outcome: object) -> ContentRefusedError:
 
 def _shorten(name: str) -> str:
     stem, suffix = os.path.splitext(name)
-    if len(suffix.encode()) > _MOST_SUFFIX_BYTES:
+    if len(suffix.encode()) > _MAX_SUFFIX_BYTES:
         stem, suffix = name, ""
-    room = _MOST_STORED_BYTES - len(suffix.encode())
+    room = _MAX_STORED_BYTES - len(suffix.encode())
     return stem.encode()[:room].decode("utf-8", "ignore").rstrip(". ") + suffix

@@ -49,8 +49,8 @@ _WORD_START: Final = "\u2581"
 _WORSE_THAN_ANY: Final = 10.0
 """Penalty of an unknown character below the least likely piece, as in SentencePiece."""
 
-_LONGEST_PIECE: Final = 16
-_LONGEST_CACHED: Final = 100
+_MAX_PIECE_CHARS: Final = 16
+_MAX_CACHED_CHARS: Final = 100
 _MAX_CACHED: Final = 1 << 17
 
 _BLANKS: Final = "\t\n\x0c\r\u1680\u200b\u200c\u200d\u200e\u200f\u2028\u2029\u2581\ufeff\ufffd"
@@ -166,13 +166,13 @@ class Vocabulary:
         """Return the ids of the first pieces of a text, at most `limit`."""
         ids: list[int] = []
         # Only a prefix is processed, so that a text of any length costs little.
-        for word in _words(text[: limit * _LONGEST_PIECE]):
+        for word in _words(text[: limit * _MAX_PIECE_CHARS]):
             word_ids = self._ids_of_word.get(word)
             ids += self._cached_ids(word) if word_ids is None else word_ids
         return ids[:limit]
 
     def _cached_ids(self, word: str) -> tuple[int, ...]:
-        if len(word) > _LONGEST_CACHED:
+        if len(word) > _MAX_CACHED_CHARS:
             return tuple(self._likeliest(word))
         if len(self._ids_of_word) >= _MAX_CACHED:
             self._ids_of_word.clear()

@@ -81,7 +81,7 @@ def _table() -> _Table:
 def _tokens(text: str) -> Counter[int]:
     parted = text if text.isascii() else unicodedata.normalize("NFD", text)
     words = words_of("".join(letter if letter.isascii() else _instead_of(letter) for letter in parted))
-    pieces = pieces_of_text(b" ".join(words[:_MOST_WORDS]).decode())
+    pieces = pieces_of_text(b" ".join(words[:_MAX_WORDS]).decode())
     return Counter(token for token in pieces if token > _SPECIAL_TOKENS)
 
 
@@ -99,7 +99,7 @@ _ZERO: Final = 8
 _UPPER: Final = bytes(byte >> 4 for byte in range(256))
 _LOWER: Final = bytes(byte & 0xF for byte in range(256))
 
-_MOST_WORDS: Final = 1000
+_MAX_WORDS: Final = 1000
 """More than a passage has, and few enough that no lane overflows."""
 
 _UNIT: Final = 256

@@ -248,7 +248,7 @@ def language_advice(space: EmbeddingSpace, counts: Mapping[str, int]) -> Languag
     n_unknown, n_all = sum(unknown.values()), sum(counts.values())
     if n_unknown < max(_FEW_DOCUMENTS, n_all * _MUCH):
         return None
-    names = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(unknown)[:_MOST_NAMED])
+    names = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(unknown)[:_MAX_NAMED])
     install = "" if missing(MULTILINGUAL.space) is None else f"install it ({MULTILINGUAL.repair}), then "
     return LanguageAdvice(
         f"language {names}",
@@ -259,7 +259,7 @@ def language_advice(space: EmbeddingSpace, counts: Mapping[str, int]) -> Languag
 
 _FEW_DOCUMENTS: Final = 3
 _MUCH: Final = 0.2
-_MOST_NAMED: Final = 2
+_MAX_NAMED: Final = 2
 
 
 def cosine_parameters(space: EmbeddingSpace) -> Model:

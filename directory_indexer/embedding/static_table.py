@@ -333,7 +333,7 @@ class _Words(dict[bytes, int]):
 
     def bags(self, texts: Sequence[str]) -> Bags:
         """Tokenise texts."""
-        if len(self._tokens) >= _MOST_TOKENS:
+        if len(self._tokens) >= _MAX_TOKENS:
             self.clear()
             self._tokens, self._ends = array("i"), array("q", [0])
         words = [words_of(text) for text in texts]
@@ -352,5 +352,5 @@ class _Words(dict[bytes, int]):
         return self.setdefault(word, len(self._ends) - 2)
 
 
-_MOST_TOKENS = 1 << 20
+_MAX_TOKENS = 1 << 20
 _words = _Words()

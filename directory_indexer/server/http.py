@@ -52,14 +52,14 @@ with lazily:
     from directory_indexer.server.ui.hosting import PageHost
 
 
-LONGEST_REQUEST_BYTES = 1_048_576
-_MOST_SESSIONS = 200
-_MOST_CONNECTIONS = 500
+MAX_MCP_REQUEST_BYTES = 1_048_576
+_MAX_SESSIONS = 200
+_MAX_CONNECTIONS = 500
 _IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
 _DRAIN_SECONDS = 5
 _LAST_STEP_SECONDS = 10
-_MCP = Route("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
+_MCP = Route("/mcp", Right.READ, MAX_MCP_REQUEST_BYTES)
 _MCP_STREAM = _MCP._replace(is_stream=True)
 """The event stream of a session, which lasts as long as the session."""
 
@@ -176,15 +176,15 @@ def make_http_app(
 def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
     app = server.streamable_http_app(
         streamable_http_path=_MCP.template,
-        max_request_body_size=LONGEST_REQUEST_BYTES,
+        max_request_body_size=MAX_MCP_REQUEST_BYTES,
         session_idle_timeout=_IDLE_SECONDS,
-        max_sessions=_MOST_SESSIONS + _MOST_CONNECTIONS,
+        max_sessions=_MAX_SESSIONS + _MAX_CONNECTIONS,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=False
         ),  # the request guard checks that
         host=access.address.host,
     )
-    return SessionLimit(app, most=_MOST_SESSIONS, owner_of=_session_owner)
+    return SessionLimit(app, most=_MAX_SESSIONS, owner_of=_session_owner)
 
 
 def _session_owner(scope: Scope) -> bytes:
@@ -271,7 +271,7 @@ def _web_server(gate: RequestGuard, proxies: Sequence[str]) -> _WebServer:
         # Uvicorn's default trusts every local program, so each guess of a key could claim another client address.
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=0,
     )
     return _WebServer(config)

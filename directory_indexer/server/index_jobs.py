@@ -34,13 +34,13 @@ with lazily:
     from directory_indexer.config import LoadedConfig
 
 
-_MOST_CHILDREN = 4
-_MOST_RUNS = 50
+_MAX_CHILDREN = 4
+_MAX_RUNS = 50
 _CLOCK_SECONDS = 60.0
 """Tolerance for a clock that is set back in the meantime."""
 
-_LONGEST_MESSAGE = 800
-_MOST_FAILURES = 3
+_MAX_MESSAGE_CHARS = 800
+_MAX_FAILURES = 3
 _TRACKED_ONLY, _FORCE = "--tracked-only", "--force"
 _YES = "--yes"
 _UNLESS_PAUSED, _RESUME = "--unless-paused", "--resume"
@@ -160,7 +160,7 @@ class IndexJobs:
     def state_of(self, job: Job | RunRecord) -> Run:
         """Return the state of a run."""
         if isinstance(job, RunRecord):
-            current = next((run for run in self._runs(_MOST_RUNS) if run.id == job.id), job)
+            current = next((run for run in self._runs(_MAX_RUNS) if run.id == job.id), job)
             is_ended = current.outcome is None and self._running() is None
             return result_of(current, joined=True, was_killed=is_ended)
         if job.result is None:
@@ -173,7 +173,7 @@ class IndexJobs:
 
     def gives_way(self, job: Job) -> bool:
         """Whether a new run could begin before this one ends."""
-        run = next((record for record in self._runs(_MOST_RUNS) if job.is_of(record)), None)
+        run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
         return run is not None and run.progress.phase.gives_way
 
     def current(self) -> Run | None:
@@ -220,7 +220,7 @@ class IndexJobs:
 
     def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> Job:
         self._jobs = [job for job in self._jobs if not job.is_reported or job.process.poll() is None]
-        if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
+        if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MAX_CHILDREN:
             raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
         is_queued = self._is_locked()
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read after its end
@@ -239,7 +239,7 @@ class IndexJobs:
         return job
 
     def _result(self, job: Job, *, is_running: bool) -> Run:
-        run = next((record for record in self._runs(_MOST_RUNS) if job.is_of(record)), None)
+        run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
         if is_running:
             # A run counts as ended only when its process has, since its counts are known only then.
             return result_of(run._replace(outcome=None), joined=False) if run else self._unrecorded_state(job)
@@ -299,15 +299,15 @@ def _message(report: Mapping[str, Any]) -> str:
     """Return why a run or some of its files failed, from the report of its command."""
     parts = [str(report[name]) for name in ("error", "hint") if report.get(name)]
     failures = report.get("failures") or ()
-    parts += [f"{failure['path']}: {failure['message']}" for failure in failures[:_MOST_FAILURES]]
-    more = len(failures) - _MOST_FAILURES
+    parts += [f"{failure['path']}: {failure['message']}" for failure in failures[:_MAX_FAILURES]]
+    more = len(failures) - _MAX_FAILURES
     parts += [f"{more} more failures, as `dirindex status` shows"] if more > 0 else []
-    return "; ".join(parts)[:_LONGEST_MESSAGE]
+    return "; ".join(parts)[:_MAX_MESSAGE_CHARS]
 
 
 def _read_tail(errors: IO[bytes]) -> str:
     size = errors.seek(0, os.SEEK_END)
-    errors.seek(max(size - _LONGEST_MESSAGE, 0))
+    errors.seek(max(size - _MAX_MESSAGE_CHARS, 0))
     return errors.read().decode("utf-8", "replace").strip()
 
 

@@ -34,7 +34,7 @@ class ServerAnswer(NamedTuple):
     collections: Annotated[tuple[str, ...], "Other collections."] = ()
 
 
-MOST_LINKS = 3
+MAX_LINKS = 3
 PLAIN = "text/plain"
 _MEDIA_TYPES = {
     "css": "text/css",
@@ -70,7 +70,7 @@ def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
     paths = set() if is_minimal else {passage.path for passage in answer.hits}
     linked = [hit for hit in result.hits if hit.path in paths and hit.collection in {"", DEFAULT} and hit.is_passage]
     best = {hit.path: hit for hit in reversed(linked)}
-    return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
+    return tuple(_link(hit) for hit in list(reversed(best.values()))[:MAX_LINKS])
 
 
 def media_type(kind: str) -> str:

@@ -24,8 +24,8 @@ from directory_indexer.search.requests import Order, SearchMode
 from directory_indexer.server.mcp.budget import Budgets
 from directory_indexer.server.mcp.schemas import schema_of
 
-_LONGEST_CURSOR = 2000
-_LONGEST_PATH = 4096
+_MAX_CURSOR_CHARS = 2000
+_MAX_PATH_CHARS = 4096
 LAST_LINE = 2**31
 _MAX_QUOTED_CHARS = 80
 _LONG = "maxLength"
@@ -89,8 +89,8 @@ def _parse_list(value: object) -> object:
 
 Number = Annotated[int, BeforeValidator(_require_no_boolean)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
-_Path = Field(max_length=_LONGEST_PATH)
-_FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
+_Path = Field(max_length=_MAX_PATH_CHARS)
+_FilePath = Field(min_length=1, max_length=_MAX_PATH_CHARS)
 _Range = Field(max_length=30)
 _Words = Field(max_length=200)
 _ABSENT: Final[tuple[object, ...]] = (None, "", [])
@@ -100,7 +100,7 @@ _Count = Field(ge=1, le=50)
 Cursor = Annotated[
     str,
     "next_cursor of the last answer; keep all else.",
-    Field(max_length=_LONGEST_CURSOR),
+    Field(max_length=_MAX_CURSOR_CHARS),
 ]
 MaxTokens = Annotated[
     Number,

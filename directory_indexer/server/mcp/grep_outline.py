@@ -33,14 +33,14 @@ from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.outlines import folded_note, outline_lines, outline_within
 
-_MOST_MARKS = 100
+_MAX_MARKS = 100
 """Per line; otherwise a pattern could yield one match for each character of a line of ten megabytes."""
 
-_MOST_SECONDS = 20
-_LONGEST_FOR_MODELS = 240
-_LONGEST_LINE = 2000
+_MAX_SECONDS = 20
+_MAX_LINE_CHARS_FOR_MODELS = 240
+_MAX_LINE_CHARS = 2000
 _BEFORE_MATCH = 60
-_LEAST_COST_OF_A_LINE = 8
+_MIN_TOKENS_PER_LINE = 8
 
 
 def grep_request(call: GrepCall, scope: tuple[FilePath, ...]) -> GrepRequest:
@@ -52,7 +52,7 @@ def grep_request(call: GrepCall, scope: tuple[FilePath, ...]) -> GrepRequest:
         call.globs,
         before=call.context,
         after=call.context,
-        most_spans=_MOST_MARKS,
+        most_spans=_MAX_MARKS,
     )
 
 
@@ -97,7 +97,7 @@ def first_lines(snapshot: Snapshot, request: GrepRequest, changes: Sequence[str]
         n_files, n_lines = n_files + 1, n_lines + matching_file.n_found
         if n_shown < limit:
             file = found_file(matching_file._replace(lines=matching_file.lines[: limit - n_shown]))
-            files.append(file._replace(lines=tuple(_shorten_line(line, _LONGEST_LINE) for line in file.lines or ())))
+            files.append(file._replace(lines=tuple(_shorten_line(line, _MAX_LINE_CHARS) for line in file.lines or ())))
             n_shown += len(file.lines or ())
     n_found = sum(not line.context for file in files for line in file.lines or ())
     notes = (
@@ -129,15 +129,15 @@ def _format_line(line: FoundLine) -> str:
 
 def _within_time_limit(matches: Grep, began: float) -> Iterator[GrepMatches]:
     for file in matches.files:
-        if time.monotonic() - began > _MOST_SECONDS:
+        if time.monotonic() - began > _MAX_SECONDS:
             raise UsageError("the pattern takes too long here", hint="narrow path, types or globs")
         yield file
 
 
 def _limit_lines(matches: GrepMatches, max_tokens: int) -> FoundFile:
     """Return the matches of a file, without what cannot fit in any case."""
-    file = found_file(matches._replace(lines=matches.lines[: max_tokens // _LEAST_COST_OF_A_LINE]))
-    return file._replace(lines=tuple(_shorten_line(line, _LONGEST_FOR_MODELS) for line in file.lines or ()))
+    file = found_file(matches._replace(lines=matches.lines[: max_tokens // _MIN_TOKENS_PER_LINE]))
+    return file._replace(lines=tuple(_shorten_line(line, _MAX_LINE_CHARS_FOR_MODELS) for line in file.lines or ()))
 
 
 def _shorten_line(line: FoundLine, longest: int) -> FoundLine:

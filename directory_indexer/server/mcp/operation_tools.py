@@ -33,7 +33,7 @@ from directory_indexer.storage.registry.keys import Key
 with lazily:
     from collections.abc import Mapping
 
-LONGEST_ORIGINAL: Final = 1_048_576
+MAX_ORIGINAL_BYTES: Final = 1_048_576
 """A larger original is available over HTTP only."""
 
 _log = logging.getLogger("dirindex.serve")
@@ -96,10 +96,10 @@ def _record_result(answer: Any) -> CallToolResult:
 def _original_result(stored: StreamedFile, call: Any) -> CallToolResult:
     """Return a document byte for byte, if it is small; it is marked as content, not instructions."""
     with stored.file as file:
-        content = file.read(LONGEST_ORIGINAL + 1)
+        content = file.read(MAX_ORIGINAL_BYTES + 1)
     media_type, size = stored.headers["Content-Type"], int(stored.headers["Content-Length"])
     path = f"/api/v1/documents/{call.doc_id}/original?collection={call.collection}"
-    if len(content) > LONGEST_ORIGINAL:
+    if len(content) > MAX_ORIGINAL_BYTES:
         return error_result(f"the document has {size:,} bytes, more than a tool returns. Next: GET {path} returns it.")
     blob = BlobResourceContents(
         uri=f"dirindex://original/{quote(call.collection)}/{call.doc_id}",

@@ -33,14 +33,14 @@ with lazily:
 _N_KEPT_HITS = 10
 """This many hits are returned with shortened excerpts rather than dropped; the cursor leads to the others."""
 
-_LEAST_BYTES = 120
+_MIN_BYTES = 120
 """The smallest room of an excerpt: a line, or forty Chinese characters."""
 
 _STEP = 1.2
 _N_STEPS = 20
 """The first excerpt has room for at most `_LEAST_BYTES * _STEP ** _N_STEPS`, 4,600 bytes."""
 
-_SHORTEST_EXCERPT = 40
+_MIN_EXCERPT_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> Searc
 
 def _share_room(hits: Sequence[Passage], step: int) -> list[Passage]:
     """Shorten the first excerpt to the room of this step, and each further one in proportion to its nDCG discount."""
-    n_bytes = _LEAST_BYTES * _STEP**step
-    rooms = (max(_LEAST_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
+    n_bytes = _MIN_BYTES * _STEP**step
+    rooms = (max(_MIN_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
     return [_narrow_excerpt(hit, room) for hit, room in zip(hits, rooms, strict=True)]
 
 
@@ -121,10 +121,10 @@ def _shorten_to_fit(
 ) -> Passage:
     """Shorten a hit that does not fit even with the shortest usual excerpt."""
     hit = hit._replace(metadata=None)
-    if not fits([_shorten_excerpt(hit, _SHORTEST_EXCERPT)]):
+    if not fits([_shorten_excerpt(hit, _MIN_EXCERPT_CHARS)]):
         hit = hit._replace(heading=None, title=None, language=None, scan=None)
     if not fits([_shorten_excerpt(hit, 0)]):
-        needed = cost(object_for_models(answer(_shorten_excerpt(hit, _SHORTEST_EXCERPT))))
+        needed = cost(object_for_models(answer(_shorten_excerpt(hit, _MIN_EXCERPT_CHARS))))
         raise ArgumentError(f"max_tokens is too small for the path of a hit; repeat the call with max_tokens={needed}")
     return _shorten_excerpt(hit, most_that_fit(len(hit.excerpt), lambda n: fits([_shorten_excerpt(hit, n)])))
 

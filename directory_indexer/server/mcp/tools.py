@@ -78,7 +78,7 @@ _STILL_LOADING = (
     "seconds to search by meaning, too"
 )
 FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
-_MOST_COMPLETIONS = 100
+_MAX_COMPLETIONS = 100
 
 
 class Tools:
@@ -244,7 +244,7 @@ class Tools:
         with self.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
             typed_paths = snapshot.path_lookup
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
-        return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
+        return [path.removeprefix("/") for path in paths[:_MAX_COMPLETIONS]], len(paths)
 
     def _available_mode(self, mode: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if mode is SearchMode.KEYWORD:

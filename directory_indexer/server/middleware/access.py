@@ -14,7 +14,7 @@ from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.permissions import secret_is_open
 
 TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
-SHORTEST_TOKEN = 16
+MIN_TOKEN_CHARS = 16
 _HOW_TO_LOCK = f"make a key with: dirindex key new NAME; or give --token-file FILE or set {TOKEN_VARIABLE}"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
 _LAST_PORT = 65_535
@@ -128,9 +128,9 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
             raise UsageError(f"--token-file '{file}' cannot be read: {error}") from error
         if os.name == "posix" and secret_is_open(status):
             raise UsageError(f"others can read the token in '{file}'", hint=f"chmod 600 '{file}'")
-    if (token or file is not None) and (len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable())):
+    if (token or file is not None) and (len(token) < MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable())):
         raise UsageError(
-            f"the token must have at least {SHORTEST_TOKEN} printable ASCII characters, on one line",
+            f"the token must have at least {MIN_TOKEN_CHARS} printable ASCII characters, on one line",
             hint="make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
         )
     return token

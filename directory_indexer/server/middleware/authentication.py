@@ -39,12 +39,12 @@ PAGE_HEADER: Final = b"x-dirindex-page"
 """The header of the secret that the page sends."""
 
 CODE_SECONDS: Final = 120
-_MOST_PASSES: Final = 50
+_MAX_PASSES: Final = 50
 _NAME: Final = "page"
 _SAME_ORIGIN: Final = b"same-origin"
 
 FAILURES: Final = Rate(a_second=1.0, at_once=30)
-_MOST_ADDRESSES: Final = 10_000
+_MAX_ADDRESSES: Final = 10_000
 _MAX_VALID_KEYS: Final = 256
 _PREFIX_BITS: Final = 64
 
@@ -131,7 +131,7 @@ class BrowserSessions:
     def admit(self, code: str) -> SessionSecrets | None:
         """Consume a code and open a session; None for a code that is unknown, used or expired."""
         expires_at = self._codes.pop(digest_of(code), None)
-        if expires_at is None or self._clock() > expires_at or len(self._passes) >= _MOST_PASSES:
+        if expires_at is None or self._clock() > expires_at or len(self._passes) >= _MAX_PASSES:
             return None
         session = SessionSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         digests = digest_of(session.cookie), digest_of(session.token)
@@ -211,7 +211,7 @@ class LoginThrottle:
         network = _network_of(address)
         self._records[network] = record
         self._records.move_to_end(network)
-        if len(self._records) > _MOST_ADDRESSES:
+        if len(self._records) > _MAX_ADDRESSES:
             self._records.popitem(last=False)
 
 

@@ -61,11 +61,11 @@ class Stage(StrEnum):
     """An event stream until the client disconnects."""
 
 
-MOST_OF_KEY: Final = {Stage.BODY: 64, Stage.ANSWER: 64, Stage.STREAM: 100}
+MAX_REQUESTS_OF_KEY: Final = {Stage.BODY: 64, Stage.ANSWER: 64, Stage.STREAM: 100}
 """Fewer responses than calls may be queued, and in total fewer than the connection limit."""
 
-MOST_BYTES_OF_KEY: Final = 536_870_912
-MOST_ANSWERS: Final = 300
+MAX_BYTES_OF_KEY: Final = 536_870_912
+MAX_ANSWERS: Final = 300
 """The responses in progress of all keys together; beyond it, only keys with few of them get another one."""
 
 _FEW: Final = 8
@@ -82,9 +82,9 @@ class Budgets:
     def refusal(self, digest: bytes, stage: Stage) -> Problem | None:
         """Return the problem if a key may not have another request in a stage."""
         number = self._n_requests[digest, stage]
-        if number >= MOST_OF_KEY[stage]:
+        if number >= MAX_REQUESTS_OF_KEY[stage]:
             return TOO_MANY
-        is_full = stage is Stage.ANSWER and self._n_answers >= MOST_ANSWERS
+        is_full = stage is Stage.ANSWER and self._n_answers >= MAX_ANSWERS
         return BUSY if is_full and number >= _FEW else None
 
     def add(self, digest: bytes, stage: Stage, number: int) -> None:
@@ -95,7 +95,7 @@ class Budgets:
     def add_bytes(self, digest: bytes, number: int) -> Problem | None:
         """Add bytes of a body, or remove them by a negative number; return the problem if its key has too many."""
         _add(self._n_bytes, digest, number)
-        return TOO_MANY if self._n_bytes[digest] > MOST_BYTES_OF_KEY else None
+        return TOO_MANY if self._n_bytes[digest] > MAX_BYTES_OF_KEY else None
 
 
 class Claim:

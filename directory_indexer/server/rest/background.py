@@ -36,13 +36,13 @@ with lazily:
 
 _ACCEPTED = 202
 _POLL_SECONDS = 0.25
-_MOST_INGESTS = 50
+_MAX_INGESTS = 50
 _ACTIVE_STATES = frozenset({"queued", "running"})
 _ADMINISTRATIVE = frozenset(OperationKind)
 
 PATH: Final = "/api/v1/operations"
-_MOST_RUNS = 50
-_MOST_JOBS = 1000
+_MAX_RUNS = 50
+_MAX_JOBS = 1000
 HAS_ENDED = Problem(409, "has_ended", "this operation has ended already")
 
 
@@ -56,7 +56,7 @@ def operations(services: Services, call: AdminCall) -> OperationList:
     """List the newest operations of a collection."""
     rows = [row for row in services.administration.newest() if _is_listed(services, row, call.collection)]
     with services.collections.using(call.collection) as opened:
-        documents = opened.queue.refreshed(opened.documents.under_way(limit=_MOST_INGESTS))
+        documents = opened.queue.refreshed(opened.documents.under_way(limit=_MAX_INGESTS))
     entries = [_administrative_entry(row) for row in rows]
     entries += [_ingest_entry(document, document.version) for document in documents]
     return OperationList((*entries, *services.runs.all(call.collection)))
@@ -221,13 +221,13 @@ class IndexRuns:
         if isinstance(job, Job):
             with self._lock:
                 self._started[job.id] = (collection, job)
-                while len(self._started) > _MOST_JOBS:
+                while len(self._started) > _MAX_JOBS:
                     self._started.popitem(last=False)
         return self._entry(collection, job)
 
     def _records(self, collection: str) -> tuple[RunRecord, ...]:
         with self._tools.collections.using(collection) as opened:
-            return opened.app.status.runs(_MOST_RUNS)
+            return opened.app.status.runs(_MAX_RUNS)
 
     def _find(self, collection: str, name: str) -> Job | RunRecord:
         of, job = self._started.get(name, ("", None))

@@ -33,9 +33,9 @@ with lazily:
     from directory_indexer.server.rest.page_operations import Confirmations
 
 
-LONGEST_BODY = 1_048_576
-LONGEST_TEXTS = 33_554_432
-LONGEST_FILE = 200_000_000
+MAX_BODY_BYTES = 1_048_576
+MAX_TEXTS_BYTES = 33_554_432
+MAX_UPLOAD_BYTES = 200_000_000
 _COLLECTIONS = frozenset({"collection", "collections"})
 
 
@@ -181,7 +181,7 @@ class HttpOperation(Operation[Services]):
     status: int = 200
     failures: Mapping[int, str] = field(default_factory=dict)
     media_type: str = "application/json"
-    longest_body: int = LONGEST_BODY
+    longest_body: int = MAX_BODY_BYTES
     is_probe: bool = False
     body: Body | None = None
     longest_upload: Callable[[Services, Any, str], int] | None = None
@@ -264,7 +264,7 @@ def _names_collections(operation: Operation[Services]) -> bool:
     return not _COLLECTIONS.isdisjoint(operation.arguments._fields)  # type: ignore[attr-defined]
 
 
-UNKNOWN_ROUTE = Route("other", Right.READ, LONGEST_BODY)
+UNKNOWN_ROUTE = Route("other", Right.READ, MAX_BODY_BYTES)
 """The route of unknown paths: it needs a key, so that callers without one cannot probe for paths."""
 
 

@@ -25,7 +25,7 @@ _ATTEMPTS = 5
 UNSATISFIABLE = Problem(416, "unsatisfiable_range", "no byte that is asked for is there")
 
 _RANGE: Final = re.compile(r"\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
-_MOST_RANGES: Final = 20
+_MAX_RANGES: Final = 20
 _TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 
 
@@ -71,7 +71,7 @@ def spans_of(header: str, size: int) -> tuple[Span, ...]:
     """
     unit, separator, text = header.partition("=")
     parts = [_RANGE.fullmatch(part) for part in text.split(",")]
-    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MOST_RANGES:
+    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MAX_RANGES:
         return ()
     bounds = [(part[1], part[2]) for part in parts if part]
     if len(bounds) < len(parts) or any(not first and not last for first, last in bounds):

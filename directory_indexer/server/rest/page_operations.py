@@ -76,10 +76,10 @@ with lazily:
 
 _ACCEPTED = 202
 _PREVIEW_SECONDS = 4.0
-_MOST_RULES, _MOST_KINDS = 12, 12
-_MOST_COMPLETIONS, _MOST_ENTRIES = 20, 20_000
+_MAX_RULES, _MAX_KINDS = 12, 12
+_MAX_COMPLETIONS, _MAX_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
-_COUNTING_SECONDS, _MOST_COUNTED = 0.2, 10_000
+_COUNTING_SECONDS, _MAX_COUNTED = 0.2, 10_000
 _CHANGEABLE = frozenset(
     {"indexing.embedding", "indexing.ignore_patterns", "monitoring.battery_percent", "ocr.languages"}
 )
@@ -91,7 +91,7 @@ _DEFAULT_NAMES = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
 _SCAN_SECONDS = 4.0
 _IGNORED = "ignored"
 _MAX_ROWS = 100_000
-_MOST_CAUSES, _MOST_FILES = 6, 8
+_MAX_CAUSES, _MAX_FILES = 6, 8
 
 VALID_SECONDS: Final = 600
 _MAX_PENDING: Final = 100
@@ -176,8 +176,8 @@ def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAn
         skipped=plan.skip_counts.total(),
         failed=len(plan.failures),
         ignored=len(plan.ignored),
-        rules=tuple(RuleCount(*count) for count in rules.most_common(_MOST_RULES)),
-        kinds=count_extensions([request.source.path for request in plan.requests], most=_MOST_KINDS),
+        rules=tuple(RuleCount(*count) for count in rules.most_common(_MAX_RULES)),
+        kinds=count_extensions([request.source.path for request in plan.requests], most=_MAX_KINDS),
         whole=is_whole,
         seconds=seconds,
         index_bytes=BYTES_PER_TEXT_BYTE * n_text_bytes(plan),
@@ -367,9 +367,9 @@ def _count_files(directory: str) -> int:
     for _, directories, names in os.walk(directory):
         directories[:] = [name for name in directories if not name.startswith(".")]
         n_files += sum(not name.startswith(".") for name in names)
-        if n_files >= _MOST_COUNTED or time.monotonic() > deadline:
+        if n_files >= _MAX_COUNTED or time.monotonic() > deadline:
             break
-    return min(n_files, _MOST_COUNTED)
+    return min(n_files, _MAX_COUNTED)
 
 
 def _desktop_directories(home: Path) -> dict[str, Path]:
@@ -388,11 +388,11 @@ def _completions(typed: str) -> list[str]:
         return []
     paths: list[str] = []
     with contextlib.suppress(OSError, ValueError), os.scandir(parent) as entries:
-        for entry in itertools.islice(entries, _MOST_ENTRIES):
+        for entry in itertools.islice(entries, _MAX_ENTRIES):
             is_match = entry.name.casefold().startswith(prefix.casefold())
             if is_match and (prefix or not entry.name.startswith(".")) and entry.is_dir():
                 paths.append(entry.path)
-    return sorted(paths, key=str.casefold)[:_MOST_COMPLETIONS]
+    return sorted(paths, key=str.casefold)[:_MAX_COMPLETIONS]
 
 
 def _scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[LeftOutOne], bool]:
@@ -410,10 +410,10 @@ def _near_misses(files_by_cause: Iterable[tuple[str, LeftOutOne]], is_named: Cal
         causes[cause] += 1
         if is_named(FilePath(file.path)):
             named.append(file)
-        elif len(others) < _MOST_FILES:
+        elif len(others) < _MAX_FILES:
             others.append(file)
-    most = tuple(CauseCount(*count) for count in causes.most_common(_MOST_CAUSES))
-    return NearMisses(causes.total(), most, len(named), tuple(named[:_MOST_FILES]), tuple(others), truncated=False)
+    most = tuple(CauseCount(*count) for count in causes.most_common(_MAX_CAUSES))
+    return NearMisses(causes.total(), most, len(named), tuple(named[:_MAX_FILES]), tuple(others), truncated=False)
 
 
 def _ignored(scan: _ExclusionScan, call: LeftOutCall) -> LeftOutList:

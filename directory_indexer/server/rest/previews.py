@@ -53,11 +53,11 @@ with lazily:
     from directory_indexer.collections.collections import OpenCollection
 
 _LINES: Final = 1_200
-_LONGEST_TEXT: Final = 300_000
+_MAX_TEXT_CHARS: Final = 300_000
 _MAX_MATCHING_LINES: Final = 2_000
-_MOST_MEMBERS: Final = 200
+_MAX_MEMBERS: Final = 200
 
-_MOST_LINKS: Final = 2_000
+_MAX_LINKS: Final = 2_000
 
 
 class LinkedFile(NamedTuple):
@@ -80,7 +80,7 @@ def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         source = _preview_source(snapshot, path, call.query)
         related = _RelatedFiles(services.document_ids, call.collection)
-        members = related.files(snapshot.files.members(path)[:_MOST_MEMBERS])
+        members = related.files(snapshot.files.members(path)[:_MAX_MEMBERS])
         container = snapshot.files.container_of(path)
         containers = related.files([container] if container else [])
     answer = _add_structure(services, call, _window(call.doc_id, source, call.line), source)
@@ -142,7 +142,7 @@ def linked_files(
     services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
 ) -> Mapping[str, LinkedFile]:
     """Return the indexed files that the links of a document lead to, by their addresses as written."""
-    addresses = dict.fromkeys(islice(_addresses(blocks), _MOST_LINKS))
+    addresses = dict.fromkeys(islice(_addresses(blocks), _MAX_LINKS))
     targets = {address: target for address in addresses if (target := _target(path, address))}
     with opened.app.docstore.snapshot() as snapshot:
         indexed = snapshot.files.with_text(targets.values())
@@ -184,7 +184,7 @@ def _window(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:
     starts = [0, *(at + 1 for at, sign in enumerate(text.text[:-1]) if sign == "\n")]
     first, last = _lines_around(line, len(starts), text.text, starts)
     start = starts[first - 1]
-    end = min([*starts, len(text.text)][last], start + _LONGEST_TEXT)  # a line may be as long as the file
+    end = min([*starts, len(text.text)][last], start + _MAX_TEXT_CHARS)  # a line may be as long as the file
     marks = marks_in(text.text, source.plan)
     inside = tuple(
         (first - start, following - start) for first, following in marks if start <= first and following <= end
@@ -217,13 +217,13 @@ def _window(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:
 
 
 def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> tuple[int, int]:
-    if n_lines <= _LINES and len(text) <= _LONGEST_TEXT:
+    if n_lines <= _LINES and len(text) <= _MAX_TEXT_CHARS:
         return 1, n_lines
     first = last = min(max(line, 1), n_lines)
     ends = [*starts, len(text)]
     while last - first < _LINES and (first > 1 or last < n_lines):
         wider = max(first - 1, 1), min(last + 2, n_lines)  # twice as far down as up
-        if ends[wider[1]] - starts[wider[0] - 1] > _LONGEST_TEXT:
+        if ends[wider[1]] - starts[wider[0] - 1] > _MAX_TEXT_CHARS:
             break
         first, last = wider
     return first, last

@@ -40,11 +40,11 @@ with lazily:
 
 ROOT = "/ui/"
 _SESSION = "/ui/session"
-_LONGEST_CODE = 1024
-_PLACE = Route(ROOT, None, _LONGEST_CODE)
+_MAX_CODE_BYTES = 1024
+_PLACE = Route(ROOT, None, _MAX_CODE_BYTES)
 _OPEN = "/ui/open"
-_OPEN_PLACE = Route(_OPEN, None, _LONGEST_CODE)
-_SESSION_PLACE = Route(_SESSION, None, _LONGEST_CODE)
+_OPEN_PLACE = Route(_OPEN, None, _MAX_CODE_BYTES)
+_SESSION_PLACE = Route(_SESSION, None, _MAX_CODE_BYTES)
 _READING = ("GET", "HEAD")
 
 UNAVAILABLE = Problem(503, "unavailable", "")

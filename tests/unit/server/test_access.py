@@ -10,7 +10,7 @@ import pytest
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.server.middleware.access import (
-    SHORTEST_TOKEN,
+    MIN_TOKEN_CHARS,
     TOKEN_VARIABLE,
     Access,
     HttpAddress,
@@ -90,7 +90,7 @@ def test_a_server_on_one_address_has_the_given_names_alone() -> None:
 
 
 def test_a_token_of_the_least_length_is_long_enough() -> None:
-    shortest = "x" * SHORTEST_TOKEN
+    shortest = "x" * MIN_TOKEN_CHARS
     assert read_token(None, {TOKEN_VARIABLE: shortest}) == shortest
     with pytest.raises(UsageError, match="at least"):
         read_token(None, {TOKEN_VARIABLE: shortest[1:]})

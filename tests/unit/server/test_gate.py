@@ -18,9 +18,9 @@ from directory_indexer.server.middleware.access import Access, HttpAddress
 from directory_indexer.server.middleware.authentication import Authenticator, LoginThrottle
 from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
 from directory_indexer.server.middleware.limits import (
-    MOST_ANSWERS,
-    MOST_BYTES_OF_KEY,
-    MOST_OF_KEY,
+    MAX_ANSWERS,
+    MAX_BYTES_OF_KEY,
+    MAX_REQUESTS_OF_KEY,
     Buckets,
     Budgets,
     Claim,
@@ -414,14 +414,14 @@ def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not(
 
 def _fill(world: World, secret: str, stage: Stage, number: int | None = None) -> list[Claim]:
     """Hold requests of a key in hand: as many as it may, unless a number says otherwise."""
-    claims = [Claim(world.budgets, digest_of(secret)) for _ in range(number or MOST_OF_KEY[stage])]
+    claims = [Claim(world.budgets, digest_of(secret)) for _ in range(number or MAX_REQUESTS_OF_KEY[stage])]
     assert not any(claim.enter(stage) for claim in claims)
     return claims
 
 
 def test_a_full_server_says_so_at_once_but_to_those_who_watch_it_or_have_few_requests_in_hand() -> None:
     world = World()
-    for number in range(MOST_ANSWERS // 50):
+    for number in range(MAX_ANSWERS // 50):
         _fill(world, f"{SECRET}-{number}", Stage.ANSWER, 50)
     few = _fill(world, SECRET, Stage.ANSWER, 7)
     assert world.ask().status == 200
@@ -459,7 +459,7 @@ def test_who_has_as_much_in_hand_as_a_key_may_is_told_so_and_nobody_else(
 
 def test_requests_that_were_answered_or_refused_count_no_more() -> None:
     world = World(rate=Rate(1000, 1000))
-    for _ in range(2 * MOST_OF_KEY[Stage.ANSWER]):
+    for _ in range(2 * MAX_REQUESTS_OF_KEY[Stage.ANSWER]):
         assert world.ask(body=[b"x", b""]).status == 200
         assert world.ask(body=[b"x", b""], connection=Connection()).status == 200
         assert world.ask(body=[b"x" * 2 * _LONGEST, b""], connection=Connection()).status == 413
@@ -477,7 +477,7 @@ def test_a_request_counts_as_one_to_answer_when_its_body_is_there() -> None:
 def test_bodies_in_hand_of_a_key_have_a_limit_together() -> None:
     world = World()
     claim = Claim(world.budgets, digest_of(SECRET))
-    assert claim.add_bytes(MOST_BYTES_OF_KEY - 10) is None
+    assert claim.add_bytes(MAX_BYTES_OF_KEY - 10) is None
     assert [world.ask(body=[b"x" * length, b""]).status for length in (10, 11, 10)] == [200, 429, 200]
     assert world.ask(body=[b"x" * 11, b""], key=TOKEN).status == 200
     claim.release()

@@ -12,8 +12,8 @@ from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.rest import arguments, documents, ingesting, originals, previews, search
 from directory_indexer.server.rest.operations import (
-    LONGEST_FILE,
-    LONGEST_TEXTS,
+    MAX_TEXTS_BYTES,
+    MAX_UPLOAD_BYTES,
     AsTool,
     Body,
     HttpOperation,
@@ -212,7 +212,7 @@ SENDING = (
         route="POST /api/v1/ingest",
         status=201,
         failures=NOT_TAKEN,
-        longest_body=LONGEST_TEXTS,
+        longest_body=MAX_TEXTS_BYTES,
         also=TAKEN,
         lines=ingesting.ingest_lines,
         repeats_answers=True,
@@ -232,7 +232,7 @@ SENDING = (
         route="PUT /api/v1/files/{filename}",
         status=201,
         failures=NOT_TAKEN,
-        longest_body=LONGEST_FILE,
+        longest_body=MAX_UPLOAD_BYTES,
         body=Body.BYTES,
         longest_upload=ingesting.longest_file,
         also=TAKEN,
