@@ -41,7 +41,7 @@ from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.cluster_app import ClusterApp
-from directory_indexer.collections.collections import no_collection
+from directory_indexer.collections.collections import collection_not_found
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
@@ -339,7 +339,7 @@ def require_collection_access(reaches: Callable[[str], bool], call: Any) -> None
     """
     for name in collections_of_call(call):
         if not reaches(name):
-            raise no_collection(name)
+            raise collection_not_found(name)
 
 
 def _resource_link(link: Link) -> ResourceLink:

@@ -11,9 +11,9 @@ from typing import Any
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
 from directory_indexer.api.fields import HttpError, JsonObject
 from directory_indexer.api.operations import Pool
-from directory_indexer.collections.collections import no_collection
+from directory_indexer.collections.collections import collection_not_found
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
-from directory_indexer.collections.originals import pieces_of
+from directory_indexer.collections.originals import read_pieces
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.ids import document_id
@@ -65,7 +65,7 @@ def ingest_file(services: Services, upload: Upload) -> Reply:
     call: FileCall = upload.call
     request = _ingest_request(call, metadata=_file_metadata(call))
     media_type = _specified_media_type(upload.media_type)
-    sent = services.ingesting.add_file(pieces_of(upload.content), request, media_type=media_type)
+    sent = services.ingesting.add_file(read_pieces(upload.content), request, media_type=media_type)
     return _reply_with_state(sent, request)
 
 
@@ -99,7 +99,7 @@ async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> 
 
 def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Reply:
     if not services.reaches(DEFAULT):
-        raise no_collection(DEFAULT)
+        raise collection_not_found(DEFAULT)
     path, text = services.executor.tools.converted_file(call.uri, DEFAULT)
     call_of_file = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
     return ingest(services, call_of_file)

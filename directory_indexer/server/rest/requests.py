@@ -19,7 +19,7 @@ import blake3
 from starlette.requests import Request
 
 from directory_indexer.api.fields import JsonObject, Only
-from directory_indexer.collections.originals import too_large
+from directory_indexer.collections.originals import original_too_large
 from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.server.mcp.arguments import invalid_argument_error, parse_arguments, quote_value
@@ -84,7 +84,7 @@ async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> t
         DiskFullError: the disk is full.
     """
     if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise too_large(most_bytes)
+        raise original_too_large(most_bytes)
     os.makedirs(directory, mode=directory_mode(), exist_ok=True)
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_MAX_MEMORY_BYTES, dir=str(directory)))  # noqa: SIM115
     hasher, n_bytes = blake3.blake3(), 0
@@ -92,7 +92,7 @@ async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> t
         async for piece in request.stream():
             n_bytes += len(piece)
             if n_bytes > most_bytes:
-                raise too_large(most_bytes)  # noqa: TRY301 - any error closes the file
+                raise original_too_large(most_bytes)  # noqa: TRY301 - any error closes the file
             hasher.update(piece)
             file.write(piece)
         file.seek(0)
