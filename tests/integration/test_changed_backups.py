@@ -34,7 +34,7 @@ from directory_indexer.config import load_config
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.core.rights import Right
-from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.loading import Embedders, ServiceAccess
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.storage.registry.keys import Keys
@@ -104,7 +104,7 @@ def _plant(pristine: Path) -> None:
 def _app(data_dir: Path) -> App:
     embedder = FakeEmbedder()
     app = App(load_config(file=None, data_dir=data_dir, environ={}))
-    app.embedders = Embedders(embedder.space, Access(), build=lambda *_: embedder)
+    app.embedders = Embedders(embedder.space, ServiceAccess(), build=lambda *_: embedder)
     return app
 
 
