@@ -23,7 +23,7 @@ with lazily:
 
 _SCORE_DIGITS = 3
 _DAY = len("2026-01-31")
-_MOST_COPIES = 3
+_MAX_COPIES = 3
 _WEAKER_LEFT_OUT = Note("hits that are much weaker than the best are left out", NoteKind.WEAKER, "`all` gives them")
 
 
@@ -208,7 +208,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         chunk_id=uuid_text(hit.chunk_id),
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
-        also_in=Copies(len(hit.also_in), hit.also_in[:_MOST_COPIES]) if hit.also_in else None,
+        also_in=Copies(len(hit.also_in), hit.also_in[:_MAX_COPIES]) if hit.also_in else None,
         scan=_scanned_place(hit.scan) if hit.scan else None,
         collection=hit.collection or None,
         doc_id=hit.sent.doc_id if hit.sent else None,

@@ -49,8 +49,8 @@ _EXHAUSTED = {
 }
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
 _OPTIONS_OF_COMMANDS = frozenset(("--json", "--config", "--data-dir", "--quiet", "-q", "--verbose", "-v"))
-_MOST_SHOWN = 80
-_MOST_DIGITS = 5
+_MAX_SHOWN_CHARS = 80
+_MAX_DIGITS = 5
 _NO_THREAD = "can't start new thread"
 
 
@@ -76,7 +76,7 @@ def main() -> NoReturn:
 def _remove_impossible_terminal_sizes() -> None:
     """Remove sizes that no terminal has: libraries would fail to convert them."""
     for name in ("COLUMNS", "LINES"):
-        if len(os.environ.get(name, "")) > _MOST_DIGITS:
+        if len(os.environ.get(name, "")) > _MAX_DIGITS:
             del os.environ[name]
 
 
@@ -126,7 +126,7 @@ def _require_valid_characters(arguments: Iterable[str]) -> None:
     """
     for argument in arguments:
         if invalid := invalid_character_in(argument, is_from_system=True):
-            start = well_formed(argument[:_MOST_SHOWN])
+            start = well_formed(argument[:_MAX_SHOWN_CHARS])
             raise UsageError(f"the argument '{start}' contains {invalid}", hint="write it without that character")
 
 

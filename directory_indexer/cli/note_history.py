@@ -21,11 +21,11 @@ def unseen_notes(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
     """Return the notes whose keys were not shown recently, and record them as shown."""
     path, known = os.path.join(os.path.realpath(data_dir), _NAME), list[str]()
     with contextlib.suppress(OSError, UnicodeDecodeError):  # missing, or not written by us
-        known = read_small_file(path, open_file, most_bytes=_MOST_BYTES).decode("ascii").split()
+        known = read_small_file(path, open_file, most_bytes=_MAX_BYTES).decode("ascii").split()
     hashes = {blake3(key.encode("utf-8", "surrogatepass")).hexdigest(length=_HASH_BYTES): key for key in notes}
     new = [notes[key] for hash_, key in hashes.items() if hash_ not in known]
     if new:
-        latest = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MOST_KEPT:]
+        latest = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MAX_KEPT:]
         with contextlib.suppress(OSError):
             replace_file(Path(path), "\n".join(latest).encode("ascii"))
     return new
@@ -33,5 +33,5 @@ def unseen_notes(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
 
 _NAME: Final = "notes-shown"
 _HASH_BYTES: Final = 8
-_MOST_KEPT: Final = 64
-_MOST_BYTES: Final = 64 << 10
+_MAX_KEPT: Final = 64
+_MAX_BYTES: Final = 64 << 10

@@ -126,7 +126,7 @@ def _merge_summaries(summaries: Sequence[IndexSummary]) -> IndexSummary:
     )
 
 
-def collection_scopes(collections: Collections, collection: str) -> Scopes:
+def scopes_of_collection(collections: Collections, collection: str) -> Scopes:
     """Return the named scopes of a collection.
 
     Raises:
@@ -136,13 +136,13 @@ def collection_scopes(collections: Collections, collection: str) -> Scopes:
     return Scopes(collections.app.registry, name)
 
 
-def scope_directories(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
+def directories_of_scope(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
     """Return the directories of a scope of a collection.
 
     Raises:
         NotIndexedError: there is no such collection, or no such scope in it.
     """
-    directories = collection_scopes(collections, collection).all().get(scope)
+    directories = scopes_of_collection(collections, collection).all().get(scope)
     if directories is None:
         raise NotIndexedError(f"there is no scope '{scope}'", hint="dirindex scope shows them")
     return directories

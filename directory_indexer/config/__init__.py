@@ -34,7 +34,7 @@ from directory_indexer.core.permissions import others_can_write, secret_is_open
 with lazily:
     import difflib
 
-_LONGEST_SHOWN = 60
+_MAX_SHOWN_CHARS = 60
 _ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
@@ -168,7 +168,7 @@ def _not_this(key: str, value: object) -> str:
     if isinstance(KEYS[key].kind, Secret) or "@" in str(value):  # a URL may hold a password
         return ""
     text = json.dumps(value, default=str)
-    return f", not {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…'}"
+    return f", not {text if len(text) <= _MAX_SHOWN_CHARS else text[:_MAX_SHOWN_CHARS] + '…'}"
 
 
 def _displayed(setting: Setting[Value]) -> Setting[object]:

@@ -192,7 +192,7 @@ _COARSE_NS = 2_000_000_000
 _SECOND_NS = 1_000_000_000
 
 
-_LARGEST_INTEGER = 2**63 - 1
+_MAX_INTEGER = 2**63 - 1
 
 
 class SourceFile(NamedTuple):
@@ -229,7 +229,7 @@ def stamped(path: FilePath, status: os.stat_result, *, has_inode: bool = True) -
 
 def storable(number: int) -> int:
     """Clamp a number of a file system to the range of SQLite: times may be in any year."""
-    return max(-_LARGEST_INTEGER, min(number, _LARGEST_INTEGER))
+    return max(-_MAX_INTEGER, min(number, _MAX_INTEGER))
 
 
 def source_file(path: FilePath) -> SourceFile:

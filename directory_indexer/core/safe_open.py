@@ -43,10 +43,10 @@ _DIRECTORY_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O
 _PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | next(
     (getattr(os, name) for name in ("O_PATH", "O_SEARCH", "O_EXEC") if hasattr(os, name)), 0
 )
-_MOST_OPEN: Final = 24
+_MAX_OPEN: Final = 24
 """Maximum open directories of a descent; processes may be limited to 64 files."""
 
-_LONGEST_PATH: Final = 4095
+_MAX_PATH_CHARS: Final = 4095
 """Deeper files could only be opened relative to descriptors, and by no other program given their path."""
 
 
@@ -156,7 +156,7 @@ class Descent:
         Raises:
             OSError: it does not exist, cannot be listed, or is or lies behind a symbolic link (ELOOP).
         """
-        if len(directory) > _LONGEST_PATH:
+        if len(directory) > _MAX_PATH_CHARS:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), directory)
         while not lies_in(directory, self._open[-1][0]):
             os.close(self._open.pop()[1])
@@ -175,7 +175,7 @@ class Descent:
 
     def _push(self, path: str, descriptor: int) -> None:
         self._open.append((path, descriptor))
-        if len(self._open) > _MOST_OPEN:
+        if len(self._open) > _MAX_OPEN:
             os.close(self._open.pop(1)[1])
 
 

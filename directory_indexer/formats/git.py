@@ -25,9 +25,9 @@ class Commit(NamedTuple):
 def commit_document(commit: Commit, kind: str) -> Document:
     """Return a commit as a document: its message, and below it the changed files."""
     subject, _, body = commit.message.strip("\n").partition("\n")
-    files = [*commit.files[:_MOST_FILES]]
-    if len(commit.files) > _MOST_FILES:
-        files.append(f"and {len(commit.files) - _MOST_FILES} more")
+    files = [*commit.files[:_MAX_FILES]]
+    if len(commit.files) > _MAX_FILES:
+        files.append(f"and {len(commit.files) - _MAX_FILES} more")
     parts = (subject, body.strip("\n")[:_MAX_MESSAGE], "\n".join(files))
     text = "\n\n".join(filter(None, parts)).replace("\r\n", "\n").replace("\r", "\n")
     metadata = Metadata(
@@ -52,5 +52,5 @@ def _format_time(seconds: int) -> str:
         return ""
 
 
-_MOST_FILES: Final = 200
+_MAX_FILES: Final = 200
 _MAX_MESSAGE: Final = 100_000

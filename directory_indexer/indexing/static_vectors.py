@@ -24,7 +24,12 @@ with lazily:
     from numpy.typing import NDArray
 
     from directory_indexer.embedding.models import PACKAGED_MODEL
-    from directory_indexer.embedding.static_table import StaticModel, TrainingData, static_model, train
+    from directory_indexer.embedding.static_table import (
+        StaticModel,
+        TrainingData,
+        parse_static_model,
+        train_static_model,
+    )
     from directory_indexer.storage.documents.embedding_queue import StoredModel
 
 _SAMPLE = 2000
@@ -74,7 +79,7 @@ class StaticVectorizer:
     def _begin(self, waiting: np.typing.NDArray[np.int64], must_stop: Callable[[], bool]) -> StaticModel:
         sample = waiting[:: max(1, waiting.size // _SAMPLE)][:_SAMPLE].tolist()
         data = self._training.training_data(waiting, must_stop)
-        model = train(self._texts(sample), data)
+        model = train_static_model(self._texts(sample), data)
         with self._docstore.transaction() as transaction:
             transaction.static_vectors.begin(
                 StoredModel(
@@ -103,7 +108,7 @@ class StaticVectorizer:
 
 def _load_model(stored: StoredModel) -> StaticModel | None:
     with contextlib.suppress(ValueError, TypeError):  # a damaged model is learned again
-        return static_model(stored.weights, stored.mean, stored.own_rows)
+        return parse_static_model(stored.weights, stored.mean, stored.own_rows)
     return None
 
 

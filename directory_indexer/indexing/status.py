@@ -13,7 +13,7 @@ from directory_indexer.core.files import FileFailure, Scan, SkippedFile
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in
-from directory_indexer.embedding.models import advice, embedded_model
+from directory_indexer.embedding.models import embedded_model, missing_model_advice
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
@@ -112,7 +112,7 @@ class Status:
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 waiting=self._waiting(snapshot, scope),
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
-                model_advice=advice(self._configured),
+                model_advice=missing_model_advice(self._configured),
                 next_space=self._configured if snapshot.vector_sets.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),

@@ -21,7 +21,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.loading import Embedders
-from directory_indexer.embedding.models import missing
+from directory_indexer.embedding.models import missing_model_error
 from directory_indexer.indexing.merging import Merger, SpaceSwitcher
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
 from directory_indexer.indexing.throttle import Throttle
@@ -239,7 +239,7 @@ def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:
         ProviderError: the embedding provider does not respond, or the model is not installed.
         VectorStoreError: the vector store does not respond.
     """
-    if error := missing(embedders.configured):
+    if error := missing_model_error(embedders.configured):
         raise error
     if embedders.configured.provider != "embedded":
         embedder = embedders.current()

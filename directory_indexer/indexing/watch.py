@@ -25,7 +25,7 @@ from directory_indexer.storage.documents.runs import Outcome
 _QUIET_MS = 500
 """Changes are gathered until none came for this long: an editor that replaces a file makes several."""
 
-_LONGEST_MS = 5000
+_MAX_DELAY_MS = 5000
 
 _MANY_CHANGES = 1000
 """The kernel queues 16,384 reports for all roots together; among this many changed paths some may have been dropped."""
@@ -145,7 +145,7 @@ def _reports(directories: Sequence[str], *, is_lenient: bool) -> Generator[set[w
     return watchfiles.watch(
         *directories,
         watch_filter=None,
-        debounce=_LONGEST_MS,
+        debounce=_MAX_DELAY_MS,
         step=_QUIET_MS,
         yield_on_timeout=True,
         rust_timeout=_QUIET_MS,

@@ -41,14 +41,14 @@ _STEP: Final = 8
 _NARROWEST: Final = 320
 """Narrower images are padded, as in training."""
 
-_MOST_STEPS: Final = 400
+_MAX_STEPS: Final = 400
 """A longer line is compressed: the model takes 75 kB a step."""
 
 _PLACES: Final = 400
 """Number of positions at which a cut of a page is tried."""
 
 _FEWEST: Final = 3
-_MOST_ACROSS: Final = 0.34
+_MAX_SHARE_ACROSS: Final = 0.34
 _PROSE: Final = 5.0
 """Minimum ratio of width to height of a usual line of prose."""
 
@@ -260,7 +260,7 @@ def _signs(session: Session) -> tuple[str, ...]:
 def _width(box: TextBox) -> int:
     """Return the width of a line's image, in whole steps of the model."""
     exact = _HEIGHT * box.width / max(box.height, 1.0)
-    return min(max(round(exact / _STEP), 1), _MOST_STEPS) * _STEP
+    return min(max(round(exact / _STEP), 1), _MAX_STEPS) * _STEP
 
 
 def _parts(boxes: NDArray[np.float64], part: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -316,7 +316,7 @@ def _are_columns(boxes: NDArray[np.float64], place: float, height: float) -> boo
     tops, bottoms = ([float(edge[side].min()) for side in sides] for edge in (top, -bottom))
     beside_each_other = min(-edge for edge in bottoms) - max(tops)
     n_across = int(((left < place) & (right > place)).sum())
-    return beside_each_other > height and n_across <= _MOST_ACROSS * len(boxes)
+    return beside_each_other > height and n_across <= _MAX_SHARE_ACROSS * len(boxes)
 
 
 def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -18,7 +18,7 @@ from directory_indexer.parsing.reading import FileContent
 from directory_indexer.parsing.tasks import WorkerFailure
 
 _LIGHT_BYTES = 1 << 18
-_MOST_LOSSES = 20
+_MAX_LOSSES = 20
 """Crashes after which a container is given up."""
 
 
@@ -76,7 +76,7 @@ class WorkerFailures:
         before = request.resumption
         broken = before.broken if before else ()
         is_same = before is not None and any(number == progress.n_done for number, _ in broken)
-        if not lost.is_proven or is_same or len(broken) == _MOST_LOSSES:
+        if not lost.is_proven or is_same or len(broken) == _MAX_LOSSES:
             self._progress.pop(request.source.path)
             failure = FileFailure(request.source.path, Stage.EXTRACT, lost.message)
             is_to_blame = lost.is_proven

@@ -116,7 +116,7 @@ def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup
     requirements = [
         requirement for clause in clauses if (requirement := _clause_requirement(clause, vocabulary, words))
     ]
-    max_chunks = vocabulary.n_chunks * _LARGEST_SHARE
+    max_chunks = vocabulary.n_chunks * _MAX_SHARE
     selective = [requirement for requirement in requirements if requirement.n_chunks <= max_chunks]
     useful = sorted(selective, key=lambda requirement: requirement.n_chunks)[:_MAX_REQUIREMENTS]
     if not useful:
@@ -220,7 +220,7 @@ def _quoted(words: str) -> str:
 
 _NO_WORD: Final = '"\U0010fffd"'
 _NOTHING: Final = _Requirement(_NO_WORD, _NO_WORD, 0)
-_LARGEST_SHARE: Final = 0.4
+_MAX_SHARE: Final = 0.4
 _SMALL_SHARE: Final = 0.01
 _MAX_REQUIREMENTS: Final = 3
 _MAX_WORDS: Final = 1000

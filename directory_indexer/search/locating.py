@@ -126,7 +126,7 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
     """
     if not request.text.strip():
         raise UsageError("there is no report to read", hint="pass it on standard input: dirindex locate < issue.txt")
-    text = request.text[:_LONGEST_REPORT]
+    text = request.text[:_MAX_REPORT_CHARS]
     search = SearchRequest(
         "",
         mode=request.mode,
@@ -182,7 +182,7 @@ def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int
 def _queries(text: str) -> Iterator[tuple[str, float]]:
     """Yield the queries with their weights: the first line, and the whole report if it is longer."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    title = " ".join(_WORDS.findall(lines[0]))[:_LONGEST_TITLE]
+    title = " ".join(_WORDS.findall(lines[0]))[:_MAX_TITLE_CHARS]
     if title:
         yield title, _TITLE_WEIGHT
     if len(lines) > 1:
@@ -312,7 +312,7 @@ class _Report:
     def _of_commit(self, hit: Hit, weight: float) -> Iterator[Evidence]:
         """Yield the files that a commit changed."""
         paths = _changed_by(hit.path, hit.text)
-        subject = hit.text.partition("\n")[0][:_LONGEST_SUBJECT]
+        subject = hit.text.partition("\n")[0][:_MAX_SUBJECT_CHARS]
         for path in paths:
             yield from self._beginning(path, f"changed by a commit like it: {subject}", weight / len(paths) ** 0.5)
 
@@ -376,7 +376,7 @@ def names_in(text: str) -> dict[str, int]:
     for match in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
         for part in re.split(r"\.|::|->|#", match["code"] or match["name"]):
             name = part.strip("()` ")
-            if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
+            if len(name) >= _MIN_NAME_CHARS and _PLAIN_NAME.fullmatch(name):
                 counts[name] += 1
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MAX_NAMES])
 
@@ -411,7 +411,7 @@ def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evid
 
 def _has_long_lines(text: str) -> bool:
     """Whether a program wrote a text: a chunk of a very long line is one line by itself."""
-    return max(map(len, text.split("\n"))) > (_LONGEST_LINE if "\n" in text.strip() else _LONGEST_ONLY_LINE)
+    return max(map(len, text.split("\n"))) > (_MAX_LINE_CHARS if "\n" in text.strip() else _MAX_ONLY_LINE_CHARS)
 
 
 def _part_of(path: FilePath) -> str:
@@ -438,7 +438,7 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, is_likely: bool) -> 
         reasons = dict.fromkeys(
             other.reason for other in sorted(here, key=lambda other: other.reason == _SEARCH_REASON)
         )
-        reason = ", ".join(reasons)[:_LONGEST_REASON]
+        reason = ", ".join(reasons)[:_MAX_REASON_CHARS]
         n_bytes = sum(len(text.encode()) + 1 for text in lines[first - item.start_line : last - item.start_line + 1])
         n_bytes += len(path) + len(reason) + len(item.symbol)
         yield Spot(path, first, last, item.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
@@ -476,13 +476,13 @@ _MAX_ALIKE: Final = 8
 _MAX_PATHS: Final = 40
 _MAX_CHANGED: Final = 30
 _MAX_COMMITS: Final = 60
-_LONGEST_REPORT: Final = 100_000
-_LONGEST_TITLE: Final = 300
-_LONGEST_SUBJECT: Final = 80
-_LONGEST_REASON: Final = 160
-_LONGEST_LINE: Final = 1000
-_LONGEST_ONLY_LINE: Final = 400
-_SHORTEST_NAME: Final = 3
+_MAX_REPORT_CHARS: Final = 100_000
+_MAX_TITLE_CHARS: Final = 300
+_MAX_SUBJECT_CHARS: Final = 80
+_MAX_REASON_CHARS: Final = 160
+_MAX_LINE_CHARS: Final = 1000
+_MAX_ONLY_LINE_CHARS: Final = 400
+_MIN_NAME_CHARS: Final = 3
 _WORDS: Final = re.compile(r"\w[\w.'-]*\w|\w")
 _PATH: Final = re.compile(r"(?<![\w./\\@-])(?:[\w.@-]+[/\\])*[\w.-]+\.[a-z]\w{0,4}(?![\w/])")
 _DIFF_PATH: Final = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?(?P<path>[^\t\n]+)")

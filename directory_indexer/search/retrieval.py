@@ -31,7 +31,7 @@ with lazily:
     from numpy.typing import NDArray
 
     from directory_indexer.embedding import Embedder
-    from directory_indexer.embedding.likeness import likeness
+    from directory_indexer.embedding.likeness import mean_similarity
     from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.passage_filters import filter_passages
     from directory_indexer.search.waiting_candidates import WaitingCandidates
@@ -243,7 +243,7 @@ def retrieve_and_rank(
         permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
         chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
-        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
+        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=mean_similarity)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
             return RankedChunks(plan, chunks, ranking)

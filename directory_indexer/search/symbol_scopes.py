@@ -221,12 +221,12 @@ def _line_around(place: Place, name: str) -> _Line:
     code = place.file.source.code
     end = place.start + len(name)
     first = code.rfind("\n", 0, place.start) + 1
-    before = code[max(first, place.start - _LONGEST) : place.start]
+    before = code[max(first, place.start - _MAX_STATEMENT_CHARS) : place.start]
     if first and not before.strip():
         # A chain of calls, or arguments, one a line.
         previous = code[code.rfind("\n", 0, first - 1) + 1 : first - 1].rstrip()
-        before = previous[-_LONGEST:] if previous.endswith((".", "(", ",")) else before
-    return _Line(before, code[end : end + _LONGEST])
+        before = previous[-_MAX_STATEMENT_CHARS:] if previous.endswith((".", "(", ",")) else before
+    return _Line(before, code[end : end + _MAX_STATEMENT_CHARS])
 
 
 def _receiver(before: str, kind: str) -> str:
@@ -252,9 +252,9 @@ def _type_of(place: Place, receiver: str) -> str | None:
         end = at + len(receiver)
         if code[at - 1 : at].isidentifier() or code[end : end + 1].isidentifier():
             continue
-        match = _MADE.match(code, end, end + _LONGEST)
+        match = _MADE.match(code, end, end + _MAX_STATEMENT_CHARS)
         if match is None and code[at - 1 : at] in _BEFORE_VARIABLE:
-            before = code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at]
+            before = code[max(at - _MAX_STATEMENT_CHARS, code.rfind("\n", 0, at) + 1) : at]
             pattern = _OPENED if before.rstrip().endswith(" as") else _DECLARED
             match = pattern.search(before)
         if match:
@@ -386,6 +386,6 @@ _COMMON_NAME: Final = "a common name"
 _PARTS: Final = re.compile(r"[./\\:]+")
 _RELATIVE: Final = frozenset({"crate", "self", "super", "@"})
 _MAX_LOOKED_AT: Final = 40
-_LONGEST: Final = 400
+_MAX_STATEMENT_CHARS: Final = 400
 _MAX_BASES: Final = 20
 _FARTHEST: Final = 50_000

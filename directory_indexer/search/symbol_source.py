@@ -82,13 +82,13 @@ class SourceText:
     def signature(self, line: int) -> str:
         """Return the first line of a definition, and where its parameters go on, those that follow."""
         start = self.line_start(line)
-        lines = self.text[start : start + _LONGEST_SIGNATURE].split("\n")
+        lines = self.text[start : start + _MAX_SIGNATURE_CHARS].split("\n")
         signature = lines[0]
-        for following in lines[1:_MOST_SIGNATURE_LINES]:
+        for following in lines[1:_MAX_SIGNATURE_LINES]:
             if signature.count("(") <= signature.count(")"):
                 break
             signature = f"{signature.rstrip()} {following.strip()}"
-        return " ".join(signature.split()).replace("( ", "(").replace(", )", ")").rstrip("{ ")[:_LONGEST_SIGNATURE]
+        return " ".join(signature.split()).replace("( ", "(").replace(", )", ")").rstrip("{ ")[:_MAX_SIGNATURE_CHARS]
 
     def around(self, definition: Definition) -> Iterator[Definition]:
         """Yield a definition and all that it stands in, the innermost first."""
@@ -126,7 +126,7 @@ class SourceText:
             start = self.line_at(match.start(name))
             while stack and stack[-1].end_line < start:
                 stack.pop()
-            if len(stack) > _MOST_DEPTH or len(match[name]) > _LONGEST_NAME:
+            if len(stack) > _MAX_DEPTH or len(match[name]) > _MAX_NAME_CHARS:
                 continue
             keyword = (match["keyword"] if has_keyword else "") or "function"
             owner = "" if stack else next((match[group] for group in owners if match[group]), "")
@@ -301,7 +301,7 @@ _OWNERS: Final = frozenset({"owner", "typed_owner", "bound_owner"})
 _MODULE_ITSELF: Final = frozenset({"exports", "module"})
 _FUNCTIONS: Final = frozenset((*_FUNCTION_WORDS.split("|"), "defp", "defmacro", "defmacrop", "defguard", "defguardp"))
 _KINDS: Final = {"mod": "module", "defmodule": "module", "defprotocol": "protocol", "macro_rules!": "macro"}
-_MOST_DEPTH: Final = 12
-_LONGEST_NAME: Final = 256
-_LONGEST_SIGNATURE: Final = 240
-_MOST_SIGNATURE_LINES: Final = 12
+_MAX_DEPTH: Final = 12
+_MAX_NAME_CHARS: Final = 256
+_MAX_SIGNATURE_CHARS: Final = 240
+_MAX_SIGNATURE_LINES: Final = 12

@@ -96,7 +96,7 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
     Raises:
         UsageError: `name` has no such form.
     """
-    if len(name) > _LONGEST_NAME:
+    if len(name) > _MAX_NAME_CHARS:
         raise UsageError(f"no name of a symbol has {len(name):,} characters", hint="search finds long texts")
     parts = [part for part in _SEPARATORS.split(name.strip().removesuffix("()")) if part]
     if not parts or not all(map(_NAME.fullmatch, parts)):
@@ -221,7 +221,7 @@ class _NameReader:
                 classified = [("use", _NOT_CLASSIFIED)]
             n_classified += len(in_code)
             how, doubt = classified[0] if len(classified) == 1 else min(classified, key=_certainty)
-            yield enclosing, Use(number, " ".join(text.line(number)[:_LONGEST_LINE].split()), how, doubt or None)
+            yield enclosing, Use(number, " ".join(text.line(number)[:_MAX_LINE_CHARS].split()), how, doubt or None)
 
 
 def _certainty(classified: tuple[str, str | None]) -> tuple[bool, int]:
@@ -256,7 +256,7 @@ def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
 
 
 def _mentions(matches: GrepMatches) -> Uses:
-    uses = tuple(Use(line.number, " ".join(line.text[:_LONGEST_LINE].split()), MENTION) for line in matches.lines)
+    uses = tuple(Use(line.number, " ".join(line.text[:_MAX_LINE_CHARS].split()), MENTION) for line in matches.lines)
     return Uses(matches.path, "", 1, uses)
 
 
@@ -273,6 +273,6 @@ _BINDING: Final = (
 )
 _NOT_CLASSIFIED: Final = "one of very many in this file"
 _MAX_CLASSIFIED: Final = 500
-_LONGEST_LINE: Final = 240
+_MAX_LINE_CHARS: Final = 240
 _MAX_CALLERS: Final = 50
-_LONGEST_NAME: Final = 4096
+_MAX_NAME_CHARS: Final = 4096

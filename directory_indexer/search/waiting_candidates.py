@@ -19,8 +19,8 @@ from directory_indexer.embedding.static_table import (
     CODE_BYTES,
     StaticModel,
     nearest_codes,
-    similarities,
-    static_model,
+    parse_static_model,
+    static_similarities,
 )
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
@@ -142,7 +142,7 @@ class StaticCandidates:
             return [0.0] * len(rows)
         order = np.argsort(known, kind="stable")
         indices = order[np.minimum(np.searchsorted(known, rows, sorter=order), known.size - 1)]
-        values = np.where(known[indices] == rows, similarities(codes[indices], self._vector), 0.0)
+        values = np.where(known[indices] == rows, static_similarities(codes[indices], self._vector), 0.0)
         return [float(value) for value in values]
 
     @cached_property
@@ -171,4 +171,6 @@ class StaticCandidates:
         stored = self._snapshot.static_vectors.model()
         if stored is None or stored.version != STATIC_TABLE_VERSION:
             return None
-        return parse_stored("static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), stored)
+        return parse_stored(
+            "static_model", lambda made: parse_static_model(made.weights, made.mean, made.own_rows), stored
+        )

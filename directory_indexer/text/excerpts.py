@@ -21,7 +21,7 @@ with lazily:
 _COMMIT: Final = re.compile(r"(?:^|[/\\])([^/\\]+)[/\\]\.git![/\\]commits[/\\]([0-9a-f]{7})[0-9a-f]*$")
 """Captures the repository and the abbreviated hash of a commit's path."""
 
-LONGEST_LINE: Final = 240
+MAX_LINE_CHARS: Final = 240
 """A longer line, such as a paragraph, is reduced to the part that matched."""
 
 _HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
@@ -89,7 +89,7 @@ class NumberedLine(NamedTuple):
 
 
 def window(
-    hit: Hit, *, n_lines: int, colours: Sequence[StyledRange] = (), longest: int = LONGEST_LINE
+    hit: Hit, *, n_lines: int, colours: Sequence[StyledRange] = (), longest: int = MAX_LINE_CHARS
 ) -> list[NumberedLine]:
     """Return at most `n_lines` lines of a passage, around its best line or those with most matches.
 

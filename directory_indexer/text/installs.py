@@ -24,7 +24,7 @@ _MASKED_LINES = 20
 """Lines around a change that are scanned for secrets, whose names may be lines above them."""
 
 _HEADER_LINES = 2
-_MOST_CHARACTERS = 400
+_MAX_CHARACTERS = 400
 _STYLES = {"+": Style.GOOD, "-": Style.WARNING, "…": Style.NOTE}
 
 
@@ -90,7 +90,7 @@ def _lines_after(text: str, offset: int) -> int:
 
 def _cut(text: str) -> str:
     """Truncate a line: some assistants write their whole state into one."""
-    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 
 
 def _masked_lines(text: str, path: str) -> list[str]:

@@ -48,7 +48,7 @@ PAGE_BYTES = 200_000
 """Maximum size of a page: a program reads it at once, and it does not flood a terminal."""
 
 _RESERVED_BYTES = 64  # for values that are longer than in an empty page
-_MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
+_MAX_BYTES_PER_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
 
 
 def search_json(
@@ -223,7 +223,7 @@ def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
     if n_fitting == len(lines):
         return _Part(file_text.text, file_text.end_line)
     if n_fitting == 0:
-        start = lines[0][: max(n_bytes, 0) // _MOST_BYTES_A_CHARACTER]
+        start = lines[0][: max(n_bytes, 0) // _MAX_BYTES_PER_CHARACTER]
         following = f"{_chunk_at(file_text, len(start))}-{file_text.chunks[-1].ordinal + 1}"
         return _Part(start, file_text.start_line, next_chunks=following)
     end_line = file_text.start_line + n_fitting - 1

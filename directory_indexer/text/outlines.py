@@ -18,9 +18,9 @@ _BYTES_PER_TOKEN: Final = 3
 
 _FOLD_MARK_BYTES = 5
 _NOTES_BYTES = 260
-_MOST_KINDS = 3
+_MAX_KINDS = 3
 _SIZES: Final = "tokens"
-_MOST_NAME = 100
+_MAX_NAME_CHARS = 100
 _THOUSAND = 1000
 
 
@@ -107,7 +107,7 @@ def _heading(columns: _Columns) -> Line:
 
 
 def _entry_line(entry: Entry, columns: _Columns) -> Line:
-    name = entry.name if len(entry.name) <= _MOST_NAME else f"{entry.name[: _MOST_NAME - 1]}…"
+    name = entry.name if len(entry.name) <= _MAX_NAME_CHARS else f"{entry.name[: _MAX_NAME_CHARS - 1]}…"
     return line(
         Span(f"{_place(entry):>{columns.place_width}}  ", Style.PLACE),
         Span(f"{_size(entry):>{columns.size_width}}  ", Style.NUMBER),
@@ -135,6 +135,6 @@ def _size(entry: Entry) -> str:
 
 def _kinds(kinds: Iterable[tuple[str, int]]) -> str:
     counts = list(kinds)
-    n_more = len(counts) - _MOST_KINDS
+    n_more = len(counts) - _MAX_KINDS
     more = [f"{n_more} more {'kind' if n_more == 1 else 'kinds'}"] if n_more > 0 else []
-    return ", ".join([*(f"{kind or 'text'} {n:,}" for kind, n in counts[:_MOST_KINDS]), *more])
+    return ", ".join([*(f"{kind or 'text'} {n:,}" for kind, n in counts[:_MAX_KINDS]), *more])

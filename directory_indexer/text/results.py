@@ -26,16 +26,16 @@ DEFAULT_LINES: Final = 4
 
 _INDENT = 8
 _NUMBER_WIDTH = 6
-_MOST_PAGES = 12
-_MOST_AGREEMENTS = 2
-_MOST_NEAR = 3
-_MOST_COPIES = 2
+_MAX_PAGES = 12
+_MAX_AGREEMENTS = 2
+_MAX_NEAR_MISSES = 3
+_MAX_COPIES = 2
 _NEAR_ZERO = 0.15
 """If nothing matches well, hits below this score are mentioned, not shown."""
 
-_LEAST_SCORE = 0.01
+_MIN_SCORE = 0.01
 _ALL_LINES = 2**31
-_MOST_COLOURED = 20_000
+_MAX_COLOURED_CHARS = 20_000
 """Characters of code that are highlighted at most: some Pygments patterns are slow on text in no language."""
 
 _CODE_STYLES: Final = {
@@ -105,10 +105,10 @@ def without_near_misses(result: SearchResult) -> tuple[SearchResult, tuple[Hit, 
 
 def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
     """Return a one-line note about hits that were not shown."""
-    named = ", ".join(f"{printable(paths.format(hit.path))}:{hit.excerpt.line}" for hit in near[:_MOST_NEAR])
-    more = f" and {len(near) - _MOST_NEAR} more" if len(near) > _MOST_NEAR else ""
+    named = ", ".join(f"{printable(paths.format(hit.path))}:{hit.excerpt.line}" for hit in near[:_MAX_NEAR_MISSES])
+    more = f" and {len(near) - _MAX_NEAR_MISSES} more" if len(near) > _MAX_NEAR_MISSES else ""
     and_less, them = (" and less", "them") if len(near) > 1 else ("", "it")
-    score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _LEAST_SCORE else ""
+    score = f", {near[0].score:.2f}{and_less}" if near[0].score >= _MIN_SCORE else ""
     return f"not near enough to show{score}: {named}{more}; --all shows {them}"
 
 
@@ -217,8 +217,8 @@ def _is_name_alone(hit: Hit) -> bool:
 
 def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
     if hit.also_in:
-        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MOST_COPIES])
-        more = len(hit.also_in) - _MOST_COPIES
+        named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MAX_COPIES])
+        more = len(hit.also_in) - _MAX_COPIES
         yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
 
 
@@ -246,9 +246,9 @@ def _lines_between(first: int, last: int) -> str:
 def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
     """Yield a note that names the first scanned pages whose text is missing."""
     if pages:
-        more = f" and {len(pages) - _MOST_PAGES:,} more" if len(pages) > _MOST_PAGES else ""
+        more = f" and {len(pages) - _MAX_PAGES:,} more" if len(pages) > _MAX_PAGES else ""
         word = "page" if len(pages) == 1 else "pages"
-        yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MOST_PAGES]))}{more}"
+        yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MAX_PAGES]))}{more}"
 
 
 def _facts(file_text: FileText, path: str) -> Iterator[str]:
@@ -266,7 +266,7 @@ def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
 
 
 def _code_colours(text: str, kind: str) -> list[StyledRange]:
-    if kind not in GROUPS["code"] or len(text) > _MOST_COLOURED:
+    if kind not in GROUPS["code"] or len(text) > _MAX_COLOURED_CHARS:
         return []
     return [StyledRange(start, end, _CODE_STYLES[style]) for start, end, style in colours_of(text, kind)]
 
@@ -274,7 +274,7 @@ def _code_colours(text: str, kind: str) -> list[StyledRange]:
 def _agreements(hit: Hit) -> Iterator[Line]:
     """Yield the passages of a similar file, each once, with the passage of the compared file that it resembles most."""
     best = {agreement.start_line: agreement for agreement in reversed(hit.agreements)}
-    for agreement in sorted(best.values(), key=lambda agreement: -agreement.score)[:_MOST_AGREEMENTS]:
+    for agreement in sorted(best.values(), key=lambda agreement: -agreement.score)[:_MAX_AGREEMENTS]:
         yield line(
             Span(f"{'':{_INDENT}}{_lines(agreement.start_line, agreement.end_line)}", Style.NOTE),
             Span(f"  {agreement.heading}" if agreement.heading else "", Style.PLACE),

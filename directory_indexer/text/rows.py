@@ -13,7 +13,7 @@ from typing import Final
 
 from directory_indexer.api.fields import to_json_object
 from directory_indexer.core.lazy import lazily
-from directory_indexer.text.excerpts import LONGEST_LINE, window
+from directory_indexer.text.excerpts import MAX_LINE_CHARS, window
 from directory_indexer.text.formatting import PathStyle, Style, file_uri, single_line
 from directory_indexer.text.results import View, date_of, first_hit_per_file, format_explanation, heading_of
 
@@ -36,8 +36,8 @@ class Format(StrEnum):
 
 
 TSV_COLUMNS: Final = ("path", "line", "end_line", "page", "score", "date", "kind", "heading", "excerpt")
-_MOST_EXCERPT = 200
-_MOST_HEADING = 100
+_MAX_EXCERPT_CHARS = 200
+_MAX_HEADING_CHARS = 100
 _ALL_LINES = 2**31
 
 
@@ -89,8 +89,8 @@ def _path(hit: Hit, paths: PathStyle) -> str:
 def _fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
     yield f"{_path(hit, paths)}:{hit.excerpt.line}"
     yield f"{hit.score:.2f}"
-    yield _bounded(heading_of(hit), _MOST_HEADING)
-    yield _bounded(hit.excerpt.text, _MOST_EXCERPT)
+    yield _bounded(heading_of(hit), _MAX_HEADING_CHARS)
+    yield _bounded(hit.excerpt.text, _MAX_EXCERPT_CHARS)
     if explain:
         yield single_line(format_explanation(hit.explanation))
 
@@ -103,8 +103,8 @@ def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
     yield f"{hit.score:.3f}"
     yield date_of(hit)
     yield hit.facts.kind
-    yield _bounded(heading_of(hit._replace(page=None)), _MOST_HEADING)
-    yield _bounded(hit.excerpt.text, _MOST_EXCERPT)
+    yield _bounded(heading_of(hit._replace(page=None)), _MAX_HEADING_CHARS)
+    yield _bounded(hit.excerpt.text, _MAX_EXCERPT_CHARS)
 
 
 def _bounded(text: str, most: int) -> str:
@@ -132,12 +132,12 @@ def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
     ]
     for numbered_line in marked or window(hit, n_lines=1):
         text = texts[numbered_line.number - hit.start_line].removesuffix("\r")
-        yield f"{_path(hit, paths)}:{numbered_line.number}:{_with_tabs(text[:LONGEST_LINE])}"
+        yield f"{_path(hit, paths)}:{numbered_line.number}:{_with_tabs(text[:MAX_LINE_CHARS])}"
 
 
 def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
     place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.line}")
-    facts = [_bounded(heading_of(hit), _MOST_HEADING), date_of(hit), f"{hit.score:.2f}"]
+    facts = [_bounded(heading_of(hit), _MAX_HEADING_CHARS), date_of(hit), f"{hit.score:.2f}"]
     yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(fact for fact in facts if fact)}"
     yield ""
     if not hit.excerpt.text:

@@ -40,7 +40,7 @@ _STYLES = {
     Style.DEFINITION: RichStyle(bold=True),
 }
 _REFRESHES_A_SECOND = 5
-_LEAST_WIDTH = 20
+_MIN_WIDTH = 20
 _STOPPING = "stopping after the current batch; nothing that was read is lost"
 _TAB_SIZE = 4
 
@@ -65,7 +65,7 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
             console.print(_text(*_fitted(line.spans, width)), soft_wrap=True)
             continue
         head, body = _text(line.head), _text(*line.spans)
-        for part in body.wrap(console, max(width - line.indent, _LEAST_WIDTH)) or [body]:
+        for part in body.wrap(console, max(width - line.indent, _MIN_WIDTH)) or [body]:
             head.pad_right(line.indent - head.cell_len)
             console.print(head.append_text(part), soft_wrap=True)
             head = Text()
@@ -174,7 +174,7 @@ def _heading_within(heading: str, room: int) -> str:
     shorter = (f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[-n:])}" for n in range(1, len(headings)))
     innermost = next(shorter, heading)
     *_, fitting = "", *takewhile(lambda text: cell_len(text) <= room, chain([innermost], shorter))
-    return fitting or (_beginning_within(innermost, room) if room >= _LEAST_HEADING else "")
+    return fitting or (_beginning_within(innermost, room) if room >= _MIN_HEADING_CHARS else "")
 
 
 def _beginning_within(name: str, room: int) -> str:
@@ -198,15 +198,15 @@ def _path_within(path: str, room: int) -> str:
 
 
 _BETWEEN_HEADINGS = " > "
-_LEAST_HEADING = 16
-_LEAST_PATH = 32
-_LEAST_NAME = 20
+_MIN_HEADING_CHARS = 16
+_MIN_PATH_CHARS = 32
+_MIN_NAME_CHARS = 20
 _SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
-    (Style.PLACE, _LEAST_HEADING, _heading_within),
-    (Style.HIT, _LEAST_PATH, _path_within),
+    (Style.PLACE, _MIN_HEADING_CHARS, _heading_within),
+    (Style.HIT, _MIN_PATH_CHARS, _path_within),
     (Style.PLACE, 0, _heading_within),
-    (Style.NAME, _LEAST_NAME, _beginning_within),
-    (Style.HIT, _LEAST_WIDTH // 2, _path_within),
+    (Style.NAME, _MIN_NAME_CHARS, _beginning_within),
+    (Style.HIT, _MIN_WIDTH // 2, _path_within),
 )
 """Styles that are shortened, in this order, and the minimum width of each."""
 

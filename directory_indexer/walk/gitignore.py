@@ -37,7 +37,7 @@ STAR: Final = frozenset[str]()
 _SLASH: Final = frozenset("/")
 _CHARS: Final = {char: frozenset(char) for char in map(chr, range(256))}
 _ANY: Final = frozenset(map(chr, range(1, 256))) - _SLASH
-_LONGEST_SHOWN: Final = 80
+_MAX_SHOWN_CHARS: Final = 80
 _UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 _BRACKET_ITEM = re.compile(
@@ -264,7 +264,7 @@ def _without_trailing_spaces(line: str) -> str:
 
 def _excerpt(line: str) -> str:
     text = line.encode("latin-1").decode("utf-8", "replace")
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
 
 
 def _rule(line: str, label: str) -> Rule:

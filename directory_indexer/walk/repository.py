@@ -27,7 +27,7 @@ from directory_indexer.core.safe_open import is_there, open_file, read_small_fil
 MAX_INCLUDE_DEPTH: Final = 10
 """The limit of git."""
 
-_MOST_FILES: Final = 100
+_MAX_FILES: Final = 100
 
 _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]\s*')
 _VARIABLE = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?", re.DOTALL)
@@ -40,7 +40,7 @@ GIT_DIRECTORY: Final = ".git"
 """The name of a repository's directory in its work tree."""
 
 _HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?(?=\s|$)")
-_MOST_BYTES: Final = 64 << 20
+_MAX_BYTES: Final = 64 << 20
 """Maximum size of one file of references: a million, each with its name."""
 
 
@@ -263,7 +263,7 @@ def _included(
     if file in seen or not is_there(file):
         return
     seen.add(file)
-    if depth > MAX_INCLUDE_DEPTH or len(seen) > _MOST_FILES:
+    if depth > MAX_INCLUDE_DEPTH or len(seen) > _MAX_FILES:
         raise OSError(errno.ELOOP, "too many files include each other", str(file))
     for variable in _assignments(os.fsdecode(read(file))):
         yield variable
@@ -308,7 +308,7 @@ def _lines(directory: Path) -> Iterator[str]:
 
 def _read(path: Path) -> Iterator[str]:
     if is_there(path):
-        yield from read_small_file(path, open_file, most_bytes=_MOST_BYTES).decode("utf-8", "replace").splitlines()
+        yield from read_small_file(path, open_file, most_bytes=_MAX_BYTES).decode("utf-8", "replace").splitlines()
 
 
 def _raise_unless_missing(error: OSError) -> None:

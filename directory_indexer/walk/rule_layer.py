@@ -256,7 +256,7 @@ def _unbraced(pattern: str) -> list[str]:
             waiting += [
                 f"{text[: group.start]}{alternative}{text[group.end :]}" for alternative in reversed(group.alternatives)
             ]
-        if len(done) + len(waiting) > _MOST_ALTERNATIVES:
+        if len(done) + len(waiting) > _MAX_ALTERNATIVES:
             raise UsageError(
                 f"the braces of '{pattern[:_MAX_MESSAGE_CHARS]}' hold too many alternatives", hint="write fewer braces"
             )
@@ -286,7 +286,7 @@ def _inner_group(text: str) -> _Group | None:
     return None
 
 
-_MOST_ALTERNATIVES: Final = 1000
+_MAX_ALTERNATIVES: Final = 1000
 _MAX_MESSAGE_CHARS: Final = 80
 _SIGNS: Final = re.compile(r"\\.|\[!?\]?[^\]]*\]|[{},]", re.DOTALL)
 """Tokens beside braces: an escaped character, and a class, in which braces are literal."""

@@ -74,11 +74,11 @@ _COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
 }
 _AS_WRITTEN: Final = re.compile("general|@", re.IGNORECASE)
 _DIGITS: Final = frozenset("0#?")
-_MOST_SECTIONS: Final = 3
+_MAX_SECTIONS: Final = 3
 """The fourth section is for texts."""
 
 _JUST_MORE: Final = 1 + 1e-15
-_LARGEST_DENOMINATOR: Final = 9_999
+_MAX_DENOMINATOR: Final = 9_999
 
 
 class NumberFormats:
@@ -166,7 +166,7 @@ def sections_of(code: str) -> list[list[Token]]:
 def number_writer(code: str) -> Callable[[float], str] | None:
     """Return a formatter of numbers for a code; None if they are displayed as they are."""
     conditions = [_CONDITION.search(section) for section in _split(code)]
-    writers = [_writer(section) for section in sections_of(code)][:_MOST_SECTIONS]
+    writers = [_writer(section) for section in sections_of(code)][:_MAX_SECTIONS]
     if not any(writers):
         return None
     choose = _chooser(conditions, len(writers))
@@ -337,7 +337,7 @@ def _fraction(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     denominator = signs.partition("/")[2]
     has_whole = len(re.findall("[0#?]+", " ".join(token.signs or " " for token in tokens).partition("/")[0])) > 1
     fixed = int("".join(token.literal for token in tokens if token.literal.isdecimal()) or 0)
-    most = min(10 ** len(denominator) - 1, _LARGEST_DENOMINATOR) if denominator else 1
+    most = min(10 ** len(denominator) - 1, _MAX_DENOMINATOR) if denominator else 1
 
     def write(number: float) -> str:
         whole, rest = divmod(number, 1) if has_whole else (0, number)

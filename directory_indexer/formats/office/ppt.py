@@ -50,7 +50,7 @@ _ENCRYPTED: Final = 0xF3D1C4DF
 _TAGS: Final = 0x138B
 """Extensions of later versions, comments among them."""
 
-_MOST_DEPTH: Final = 32
+_MAX_DEPTH: Final = 32
 
 
 def read_ppt(stream: bytes, current_user: bytes) -> Document:
@@ -102,7 +102,7 @@ def all_records(stream: bytes, start: int, end: int, depth: int = 0) -> Iterator
     """Yield the records at every depth, each container before its contents."""
     for record in records(stream, start, end):
         yield record
-        if (record.is_container or record.kind == _TAGS) and depth < _MOST_DEPTH:
+        if (record.is_container or record.kind == _TAGS) and depth < _MAX_DEPTH:
             yield from all_records(stream, record.start, record.end, depth + 1)
 
 

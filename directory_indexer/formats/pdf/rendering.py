@@ -29,7 +29,7 @@ _POINTS_PER_INCH: Final = 72
 
 _WIDEST: Final = 1_200
 _MAX_PIXELS: Final = 4_000_000
-_MOST_WORDS: Final = 20_000
+_MAX_WORDS: Final = 20_000
 
 _MANY_BYTES: Final = 2_500_000
 """Azure accepts 4 MB in its free tier; a noisy scan at 300 dpi has more as PNG."""
@@ -160,7 +160,7 @@ def _screen_scale(rect: pymupdf.Rect) -> float:
 def _words(page: pymupdf.Page) -> Iterator[Word]:
     """Yield the words with their positions on the page as displayed, which may be rotated."""
     rect, turn = page.rect, page.rotation_matrix
-    for left, top, right, bottom, text, *_ in page.get_text("words")[:_MOST_WORDS]:
+    for left, top, right, bottom, text, *_ in page.get_text("words")[:_MAX_WORDS]:
         place = pymupdf.Rect(left, top, right, bottom) * turn
         sides = (place.x0 / rect.width, place.y0 / rect.height, place.x1 / rect.width, place.y1 / rect.height)
         yield Word(text, 100, Box(*(min(max(round(side * WHOLE), 0), WHOLE) for side in sides)))

@@ -15,7 +15,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 from directory_indexer.integrations.previewing.requests import Node, Tree
 
-_MOST_NODES: Final = 20_000
+_MAX_NODES: Final = 20_000
 _ELEMENTS: Final = frozenset(
     {
         *("heading", "paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "hr", "em", "strong", "s"),
@@ -28,7 +28,7 @@ _LITERAL: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "
 """Nodes with a text of their own; that of an image is its description."""
 
 _SCHEMES: Final = frozenset({"http", "https"})
-_LONGEST_ADDRESS: Final = 1_024
+_MAX_ADDRESS_CHARS: Final = 1_024
 
 
 def tree_of(text: str, *, start_line: int = 1) -> Tree:
@@ -59,7 +59,7 @@ class _Reader:
         converted: list[Node] = []
         for node in nodes:
             self._n_nodes += 1
-            if self._n_nodes > _MOST_NODES:
+            if self._n_nodes > _MAX_NODES:
                 break
             converted.extend(self._read(node))
         return tuple(converted)
@@ -91,4 +91,4 @@ def _addresses(href: str) -> tuple[str, str]:
     if parts.scheme in _SCHEMES and parts.netloc:
         return href, ""
     is_beside = not parts.scheme and not parts.netloc and not parts.path.startswith(("/", "\\"))
-    return "", href if is_beside and len(href) <= _LONGEST_ADDRESS else ""
+    return "", href if is_beside and len(href) <= _MAX_ADDRESS_CHARS else ""

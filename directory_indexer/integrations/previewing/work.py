@@ -31,8 +31,8 @@ with lazily:
     from directory_indexer.ocr.pages import content_of_page
 
 _SEPARATED: Final = {"csv": ",", "tsv": "\t"}
-_MOST_CELLS: Final = 64
-_LONGEST_CELL: Final = 2_000
+_MAX_CELLS: Final = 64
+_MAX_CELL_CHARS: Final = 2_000
 
 
 def answer(request: object) -> object:
@@ -107,4 +107,4 @@ def _written(request: TableRequest) -> Iterator[Row]:
 
 
 def _bounded(cells: list[str]) -> tuple[str, ...]:
-    return tuple(cell[:_LONGEST_CELL] for cell in cells[:_MOST_CELLS])
+    return tuple(cell[:_MAX_CELL_CHARS] for cell in cells[:_MAX_CELLS])

@@ -60,9 +60,9 @@ class LocalFiles:
             UsageError: the file lies in no allowed directory, or cannot be read.
             ContentRefusedError: the file is a secret.
         """
-        path = _resolve(written, allowed)
+        path = _resolve_allowed_path(written, allowed)
         self._require_no_secret(path)
-        return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _id_of(path))
+        return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _derive_client_id(path))
 
     def convert_url(self, url: str) -> str:
         """Convert a document from the web.
@@ -91,7 +91,7 @@ class LocalFiles:
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 
-def _resolve(written: str, allowed: Sequence[FilePath]) -> FilePath:
+def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath:
     if not allowed:
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
@@ -122,7 +122,7 @@ def _is_same_file(path: FilePath, other: FilePath) -> bool:
         return False
 
 
-def _id_of(path: FilePath) -> str:
+def _derive_client_id(path: FilePath) -> str:
     """Derive an id that differs between users and machines that have a file with the same path."""
     parts = (socket.gethostname(), os.path.expanduser("~"), path)
     return f"local-{blake3.blake3(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest(length=_ID_BYTES)}"

@@ -37,7 +37,7 @@ SPARSE_VECTOR: Final = "words"
 MANIFEST_ID: Final = point_id("manifest")
 FILE, WORD, MANIFEST = "file", "word", "manifest"
 
-_LONGEST_TEXT: Final = 262_144
+_MAX_TEXT_CHARS: Final = 262_144
 """Twice the possible size of a passage without white space; a search of 20 million characters took half a minute."""
 
 Record = TypeVar("Record")
@@ -78,7 +78,7 @@ def parse_passage(payload: dict[str, Any]) -> ClusterPassage:
     """Parse a passage."""
     location = parse_record(_Location, payload)
     facts, chunk = parse_record(FileFacts, payload), parse_record(Chunk, payload)
-    if len(chunk.text) > _LONGEST_TEXT and len("".join(chunk.text.split())) > _LONGEST_TEXT:
+    if len(chunk.text) > _MAX_TEXT_CHARS and len("".join(chunk.text.split())) > _MAX_TEXT_CHARS:
         raise ValueError("text: it is longer than any passage")
     return ClusterPassage(chunk_id_of(location.chunk_id), location.path, facts, chunk)
 

@@ -37,7 +37,7 @@ from directory_indexer.storage.documents.vocabulary import remove_cached_vocabul
 from directory_indexer.storage.documents.words import decompress_text
 
 with lazily:
-    from directory_indexer.embedding.static_table import static_model
+    from directory_indexer.embedding.static_table import parse_static_model
 
 _CHECKPOINT_MS = 500
 
@@ -358,7 +358,7 @@ _VALUES: Final = (
     _Values(
         "static_model",
         f"SELECT id, weights, mean, own_rows FROM static_model WHERE version = {STATIC_TABLE_VERSION}",  # noqa: S608
-        lambda *columns: static_model(*columns),  # noqa: PLW0108 - imported when it is called
+        lambda *columns: parse_static_model(*columns),  # noqa: PLW0108 - imported when it is called
         _DROP_STATIC,
     ),
 )

@@ -26,7 +26,7 @@ def parse_space(stored: object) -> EmbeddingSpace:
     """Parse a stored embedding space."""
     space = EmbeddingSpace(**parse_mapping(stored))
     texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
-    if not all(isinstance(value, str) for value in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
+    if not all(isinstance(value, str) for value in texts) or not 0 <= integer(space.dimensions) <= _MAX_DIMENSIONS:
         raise TypeError(space)
     return space
 
@@ -38,7 +38,7 @@ def parse_suffix(stored: object) -> str:
     return text(stored)
 
 
-_MOST_DIMENSIONS = 65_536
+_MAX_DIMENSIONS = 65_536
 
 
 class Meta(SnapshotQueries):

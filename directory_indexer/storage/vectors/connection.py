@@ -28,12 +28,12 @@ _CONNECT_SECONDS = 3.0
 
 _ATTEMPTS = 4
 _FIRST_WAIT_SECONDS = 0.5
-_LONGEST_WAIT_SECONDS = 60.0
+_MAX_WAIT_SECONDS = 60.0
 
 # The client raises a plain ValueError for a response that it takes for a mistake of its caller.
 CLIENT_ERRORS = (ApiException, QdrantException, grpc.RpcError, httpx.HTTPError, ValueError, OSError)
 
-_LONGEST_QUOTE = 300
+_MAX_QUOTE_CHARS = 300
 _LATER = "nothing is lost: run the same command again when the server is well"
 
 
@@ -136,7 +136,7 @@ class QdrantConnection:
                 failure = classify_failure(error, self.address.url, doing)
                 if not failure.may_pass:
                     raise failure.error from error
-            self._sleep(min(max(wait, failure.retry_after_seconds), _LONGEST_WAIT_SECONDS))
+            self._sleep(min(max(wait, failure.retry_after_seconds), _MAX_WAIT_SECONDS))
             wait *= 2
         return self.ask(doing, request)
 
@@ -257,7 +257,7 @@ def _error_text(content: bytes) -> str:
         text = json.loads(content)["status"]["error"]
     except (ValueError, TypeError, KeyError):
         text = content.decode(errors="replace")
-    return " ".join(str(text).split())[:_LONGEST_QUOTE]
+    return " ".join(str(text).split())[:_MAX_QUOTE_CHARS]
 
 
 def _describe(error: Exception) -> str:
