@@ -252,6 +252,6 @@ _SHORTEST_RULE: Final = 64
 _THICK: Final = 12
 _MIN_CONFIDENCE: Final = 0.7
 _FEWEST_LETTERS: Final = 3
-""""""
+"""Of 70 photographs, paintings and covers, those with text had 7 such letters or more; those without, 1 at most."""
 
 _NICENESS: Final = 10

@@ -100,7 +100,7 @@ def _void_note(written: str) -> str:
         case "path":
             return f"no indexed file has '{text}' in its path: {as_words}"
         case "type" if not _is_type(text):
-            return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
+            return f"{as_words}, since there is no type '{text}'; {_near_types(text)}"
         case _:
             return f"no indexed file has {field} '{text}': {as_words}"
 

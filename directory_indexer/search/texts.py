@@ -18,7 +18,7 @@ from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.files import source_file
 from directory_indexer.core.ids import hash_of
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import FilePath, display, exact_text
+from directory_indexer.core.paths import FilePath, display, exact_text, os_path
 from directory_indexer.core.safe_open import open_file
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.search.requests import Hit, OnDisk
@@ -177,11 +177,22 @@ def _reason(snapshot: Snapshot, path: FilePath) -> str:
     if known is None and (commits := _commits_with_prefix(snapshot, path)):
         others = f", or one of {len(commits) - 1} others" if commits[1:] else ""
         return f"a commit is named in full: {display(commits[0])}{others}"
+    if known is None and (named := _namesake(snapshot, path)):
+        return f"did you mean {display(named)}?"
     if known is None:
-        return "dirindex status lists the indexed directories"
+        is_gone = snapshot.is_local and not os.path.lexists(os_path(path))
+        return f"{'there is no such file; ' if is_gone else ''}dirindex status lists the indexed directories"
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
     return known.why_without_text
+
+
+def _namesake(snapshot: Snapshot, path: FilePath) -> FilePath | None:
+    """Return the indexed file with the least deep path that has the same name."""
+    name = os.path.basename(path)
+    files = snapshot.path_lookup.with_all([name]) if name.isascii() else ()
+    named = (file.path for file in files if file.is_indexed and os.path.basename(file.path) == name)
+    return min(named, key=lambda other: (other.count(os.sep), other), default=None)
 
 
 def _commits_with_prefix(snapshot: Snapshot, path: FilePath) -> list[FilePath]:

@@ -260,7 +260,8 @@ def test_a_file_whose_name_looks_like_a_filter_is_searched_in(shell: Shell) -> N
 
 
 def test_a_query_without_quotes_is_told_to_take_them(indexed: Shell) -> None:
-    assert "put a query of several words in quotes" in indexed.run("search", "boil", "the", "carrots", expect=2).stderr
+    for words in (("boil", "carrots"), ("boil", "the", "carrots")):
+        assert "put a query of several words in quotes" in indexed.run("search", *words, expect=2).stderr
 
 
 @pytest.mark.parametrize("pattern", ["code/**", "/code/*.py", "code/", "{docs}/code/**", "!*.md"])
@@ -479,6 +480,9 @@ def test_grep_takes_the_options_that_fingers_type(indexed: Shell, habit: str) ->
 
 def test_get_of_a_file_outside_the_index_says_so(indexed: Shell) -> None:
     assert "holds no text" in indexed.run("get", __file__, expect=1).stderr
+    assert "there is no such file" in indexed.run("get", "nothing.md", expect=1).stderr
+    refused = indexed.run("get", "elsewhere/soup.md", expect=1).stderr
+    assert f"did you mean {indexed.docs / 'kitchen/soup.md'}?" in refused
 
 
 def test_similar_compares_files_that_are_not_indexed(indexed: Shell, tmp_path: Path) -> None:

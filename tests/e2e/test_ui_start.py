@@ -174,6 +174,13 @@ def test_rows_of_tables_are_shown_without_their_signs(page: Page) -> None:
         assert "---" not in text
 
 
+def test_a_link_is_shown_by_its_text(page: Page) -> None:
+    page.locator("#query").fill("code of the tower almanac")
+    excerpt = page.locator(".excerpt", has_text="See the code")
+    expect(excerpt.first).to_contain_text("See the code of the tower, the almanac and a drawing.")
+    expect(excerpt.first.locator("mark").first).to_have_text("code")
+
+
 def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
     page.locator("#query").fill("gulls nest")
     expect(page.locator(".preview h2")).to_have_text("The inspection of the lantern")
@@ -185,6 +192,12 @@ def test_the_first_hit_is_shown_without_a_key(page: Page) -> None:
 def test_a_hit_in_a_sheet_names_its_row_and_cell(page: Page) -> None:
     page.locator("#query").fill("device77")
     expect(page.locator(".hit .line").first).to_have_text("row 77, A77")
+
+
+def test_slides_are_counted_as_slides(page: Page) -> None:
+    page.locator("#query").fill("lantern path:evening.pptx")
+    expect(page.locator(".hit .line").first).to_have_text("slides 1–3")  # noqa: RUF001 - a range
+    expect(page.locator(".preview .facts")).to_contain_text("3 slides")
 
 
 @pytest.mark.slow

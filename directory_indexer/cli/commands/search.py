@@ -256,12 +256,12 @@ def _in_scope(collections: Collections, request: SearchRequest, name: str, names
 def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path]]:
     """Split the arguments into filters and places: a filter is what parses as one and is no path.
 
-    Of several places, none may be a bare word.
+    A place that is a bare word must exist.
     """
     filters = {other: text for other in others if not os.path.lexists(other) and (text := parse_filter_argument(other))}
     places = [other for other in others if other not in filters]
     words = [place for place in places if os.sep not in place and not os.path.lexists(os.path.expanduser(place))]
-    if len(places) > 1 and words:
+    if words:
         raise UsageError(f"there is no '{words[0]}' to search in", hint="put a query of several words in quotes")
     return " ".join([query, *filters.values()]), list(map(parse_location, places))
 

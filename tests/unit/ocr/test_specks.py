@@ -46,6 +46,8 @@ def test_signs_that_are_seen_in_a_photograph_are_no_text(words: list[tuple[str, 
     assert without_noise(recognised(*words)).lines == ()
 
 
-@pytest.mark.parametrize("words", [[("BAR", 70)], [("12", 96), ("a", 88)], [("東", 90), ("京", 90), ("駅", 75), ("x", 20)]])
+@pytest.mark.parametrize(
+    "words", [[("BAR", 70)], [("12", 96), ("a", 88)], [("東", 90), ("京", 90), ("駅", 75), ("x", 20)]]
+)
 def test_a_word_that_is_read_for_certain_is_text(words: list[tuple[str, int]]) -> None:
     assert without_noise(recognised(*words)) == recognised(*words)

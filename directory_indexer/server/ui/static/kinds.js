@@ -46,6 +46,8 @@ const LINES = new Set("html latex typst man svg asciidoc markdown org restructur
 export const hasLines = (kind) => isCode(kind) || LINES.has(kind);
 export const isMail = (kind) => ICONS.get(kind) === "mail";
 export const iconOf = (kind) => ICONS.get(kind) ?? (DATA.has(kind) ? "data" : "code");
+// What a document is turned over by.
+export const pageOf = (kind) => (iconOf(kind) === "slides" ? "slide" : "page");
 
 // What is alike in the eyes of people, and has a colour of its own on the map.
 const GROUPS = {

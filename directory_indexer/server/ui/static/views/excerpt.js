@@ -8,6 +8,7 @@ import { nameOfHit } from "../words.js";
 const MOST_LINES = 6, MOST_BEFORE = 70, KEPT_BEFORE = 40;
 const BY_SENTENCE = /[.!?…]["”’)]?\s+(?=\S[^.!?…]*$)/u;
 const HEADING = /^#{1,6}\s+/;
+const LINK = /(!?\[)([^\]]*)\]\([^()\s]*\)/g;
 const ROW = /^\s*\|/;
 const NO_TEXT = /^\s*(?:```|~~~|\|?(?:\s*:?-{2,}:?\s*\|)+)/; // what opens a block of code, and the line below the head of a table
 
@@ -39,7 +40,6 @@ function linesOf({ excerpt, marks }) {
 }
 
 const lengthOf = (text) => (/[\ud800-\udfff]/.test(text) ? Array.from(text).length : text.length);
-const cut = (text, from) => (from ? Array.from(text).slice(from).join("") : text);
 const nextLine = (lines, at) => lines.slice(at + 1).some(({ text }) => text.trim());
 
 function firstLine(hit, lines) {
@@ -88,7 +88,7 @@ function prose(lines, kind) {
   const isSlide = iconOf(kind) === "slides";
   const isTable = lines.length > 0 && ROW.test(lines[0].text);
   const between = (text) => (isTable ? "\n" : isSlide || /^\d/.test(text) ? " · " : " "); // points of a slide, lines of a log
-  const rows = lines.filter(({ text }) => ROW.test(text) === isTable).map((line) => (isMarkdown || isTable ? withoutSigns(line) : moved(line, /^\s*/.exec(line.text)[0].length)));
+  const rows = lines.filter(({ text }) => ROW.test(text) === isTable).map((line) => (isMarkdown || isTable ? withoutSigns(withoutAddresses(line)) : moved(line, /^\s*/.exec(line.text)[0].length)));
   if (isTable) for (const row of rows) row.text = row.text.replace(/(?:\s*\|)+\s*$/, "");
   if (rows.length) rows[0] = withMatchInView(rows[0]);
   const cells = (text) => (isTable ? text.replace(/(?:\s*\|)+\s*/g, " · ") : text);
@@ -96,7 +96,27 @@ function prose(lines, kind) {
   return element("span", { class: isTable ? "excerpt as-rows" : "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between(text) : "", ...marked(text, marks).map(plain)]));
 }
 
-const moved = ({ text, marks }, n) => ({ text: cut(text, n), marks: marks.map(([from, to]) => [Math.max(from - n, 0), Math.max(to - n, 0)]).filter(([from, to]) => to > from) });
+const moved = (line, n) => (n ? without(line, 0, n) : line);
+
+// Leaves out some characters of a line.
+function without({ text, marks }, from, to) {
+  const points = Array.from(text);
+  const at = (n) => (n <= from ? n : Math.max(n - (to - from), from));
+  const kept = marks.map(([start, end]) => [at(start), at(end)]).filter(([start, end]) => end > start);
+  return { text: [...points.slice(0, from), ...points.slice(to)].join(""), marks: kept };
+}
+
+// A link is shown by its text, unless its address alone matched.
+function withoutAddresses(line) {
+  const isMarked = (from, to) => line.marks.some(([start, end]) => start < to && end > from);
+  let shown = line;
+  for (const { 0: link, 1: sign, 2: label, index } of [...line.text.matchAll(LINK)].reverse()) {
+    const start = lengthOf(line.text.slice(0, index));
+    const [from, to, end] = [start + sign.length, start + sign.length + lengthOf(label), start + lengthOf(link)];
+    if (!isMarked(to, end) || isMarked(from, to)) shown = without(without(shown, to, end), start, from);
+  }
+  return shown;
+}
 
 // What makes a line a heading, a quotation or an item of a list, which becomes a point.
 function withoutSigns(line) {

@@ -2,7 +2,7 @@
 
 import { go, read, written } from "../address.js";
 import { element, newId, visible } from "../dom.js";
-import { hasLines, icon, iconOf, isMail } from "../kinds.js";
+import { hasLines, icon, iconOf, isMail, pageOf } from "../kinds.js";
 import { commitsOf, dateOf, nameOf, nameOfHit, words } from "../words.js";
 import { excerptOf, titleOf } from "./excerpt.js";
 
@@ -202,7 +202,7 @@ function headOf(hit, title, id) {
     { class: "file" },
     icon(iconOf(hit.kind), hit.kind),
     element("h3", { id, title: hit.path }, ...title),
-    element("span", { class: "directory", title: hit.path }, senderOf(hit) ?? directory(hit)),
+    element("span", { class: "directory", title: hit.path }, senderOf(hit) ?? element("bdi", {}, directory(hit))),
     hit.date && element("time", { datetime: hit.date }, dateOf(hit.date)),
   );
 }
@@ -260,8 +260,8 @@ const KEPT_DIRECTORIES = 2;
 
 function whereabouts({ page, pages, line, row, cell, kind }) {
   if (row) return words.hits.row(row, cell);
-  if (pages) return words.hits.pages(pages[0], pages.at(-1));
-  if (page) return words.hits.page(page);
+  if (pages) return words.hits.pages(pages[0], pages.at(-1), pageOf(kind));
+  if (page) return words.hits.page(page, pageOf(kind));
   return hasLines(kind) ? words.hits.line(line) : "";
 }
 

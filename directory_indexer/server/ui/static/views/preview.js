@@ -2,7 +2,7 @@
 
 import { get, marked } from "../api.js";
 import { element } from "../dom.js";
-import { hasLines } from "../kinds.js";
+import { hasLines, pageOf } from "../kinds.js";
 import { count, dateOf, plain, words } from "../words.js";
 import { Nearby } from "./nearby.js";
 import { actions } from "./preview_actions.js";
@@ -189,7 +189,7 @@ function facts(found) {
   const { metadata = {}, kind, page_lines: pages, total_lines, on_disk, masked } = found;
   const by = metadata?.author?.join(", ");
   const of = found.form === "message" ? "" : metadata?.created?.[0] ?? metadata?.modified?.[0];
-  const size = pages.length > 1 ? words.preview.nPages(pages.length) : hasLines(kind) && count(total_lines, "line", "lines");
+  const size = pages.length > 1 ? words.preview.nPages(pages.length, pageOf(kind)) : hasLines(kind) && count(total_lines, "line", "lines");
   return [kind, size, by, of && !Number.isNaN(Date.parse(of)) && dateOf(of), on_disk && words.hits[on_disk], masked > 0 && words.preview.masked(plain(masked))].filter(Boolean);
 }
 
