@@ -58,7 +58,7 @@ with lazily:
     from directory_indexer.storage.cluster.update import ClusterIndex
     from directory_indexer.storage.cluster.writer import ClusterWriter
     from directory_indexer.storage.registry.store import Registry
-    from directory_indexer.storage.vector_stores import VectorStores, connection_to, plan_of
+    from directory_indexer.storage.vector_stores import VectorStores, collection_plan, connect_to_qdrant
     from directory_indexer.storage.vectors.connection import QdrantConnection
 
 
@@ -154,7 +154,7 @@ class App:
     @cached_property
     def cluster_connection(self) -> QdrantConnection:
         """The connection to the Qdrant server with the cluster index."""
-        return connection_to(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
+        return connect_to_qdrant(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
 
     @cached_property
     def cluster(self) -> ClusterCopy:
@@ -162,7 +162,7 @@ class App:
         qdrant = self._config.storage.qdrant
         if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
             return ClusterCopy()
-        connection, plan = self.cluster_connection, plan_of(qdrant, qdrant.cluster_index)
+        connection, plan = self.cluster_connection, collection_plan(qdrant, qdrant.cluster_index)
         return ClusterIndex(
             docstore=self.docstore,
             reader=ClusterReader(connection, plan),

@@ -31,7 +31,7 @@ from directory_indexer.search.searcher import Searcher
 from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.catalogue import Catalogue, CatalogueSnapshot
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
-from directory_indexer.storage.vector_stores import plan_of
+from directory_indexer.storage.vector_stores import collection_plan
 from directory_indexer.telemetry import spans
 
 with lazily:
@@ -56,7 +56,7 @@ class ClusterApp(App):
     def docstore(self) -> Catalogue:
         """The files and words of the cluster index."""
         qdrant = self._config.storage.qdrant
-        plan = plan_of(qdrant, qdrant.cluster_index or "")
+        plan = collection_plan(qdrant, qdrant.cluster_index or "")
         return Catalogue(self._config.storage.sqlite_path, ClusterReader(self.cluster_connection, plan))
 
     @cached_property

@@ -10,7 +10,7 @@ from directory_indexer.api.collections import DocumentEntry
 from directory_indexer.api.fields import OnDisk, Only, Truncated, format_timestamp
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
-from directory_indexer.storage.documents.metadata import NAMES
+from directory_indexer.storage.documents.metadata import METADATA_NAMES
 
 with lazily:
     from directory_indexer.formats.document import Metadata as DocumentMetadata
@@ -103,8 +103,10 @@ def text_answer(file_text: FileText) -> TextAnswer:
 
 def metadata_of(metadata: DocumentMetadata) -> Mapping[str, tuple[str, ...]] | None:
     """Return the metadata of a document by their query names, without the language, which is a field of its own."""
-    texts = {NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value}
-    texts.pop(NAMES["language"], None)
+    texts = {
+        METADATA_NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value
+    }
+    texts.pop(METADATA_NAMES["language"], None)
     return texts or None
 
 

@@ -284,7 +284,7 @@ class IngestWorker:
                 opened.queue.recover()
             to_do = opened.documents.to_do()
             if State.QUEUED in to_do:
-                opened.queue.index_words()
+                opened.queue.make_keyword_searchable()
             if to_do & {State.QUEUED, State.WORDS}:
                 return opened.queue.complete(must_stop=lambda: self._is_over)
         return True

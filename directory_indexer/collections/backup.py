@@ -40,8 +40,8 @@ from directory_indexer.core.ids import doc_id
 from directory_indexer.core.paths import well_formed
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, copy_database
-from directory_indexer.storage.databases.stored_values import text
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, copy_database
+from directory_indexer.storage.databases.stored_values import parse_text
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.registry.repairs import require_intact
 from directory_indexer.storage.registry.stored_documents import is_stored_name
@@ -144,8 +144,8 @@ def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
     try:
         manifest = json.loads(content)
         format_version = manifest["format"]
-        files = {text(name): _parse_size(size) for name, size in manifest["files"].items()}
-        collections = tuple(collection_name(text(name)) for name in manifest["collections"])
+        files = {parse_text(name): _parse_size(size) for name, size in manifest["files"].items()}
+        collections = tuple(collection_name(parse_text(name)) for name in manifest["collections"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
         raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
     if format_version != BACKUP_FORMAT:
@@ -153,7 +153,7 @@ def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
     try:
         named = {backup_file(name): size for name, size in files.items()}
     except ValueError as error:
-        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
+        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP_HINT) from error
     made_at, data_dir = (_parse_one_line(manifest.get(key)) for key in ("made_at", "data_dir"))
     return BackupManifest(made_at, data_dir, collections, named)
 

@@ -38,7 +38,7 @@ def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
     if report is None:
         return
     for document in report.mended:
-        Originals(documents_directory(data_dir, document.collection)).leave_mark(document.doc_id)
+        Originals(documents_directory(data_dir, document.collection)).mark_for_recovery(document.doc_id)
     if report.has_lost_collections:
         _add_lost_collections(registry, data_dir)
     message = f"{len(report.mended):,} rows mended, {report.n_removed:,} taken out; {report.copy} has what was there"
@@ -99,7 +99,7 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
         if path.name not in known:
             n_removed += _remove_unknown_original(opened, path)
     n_lacking, n_dropped = opened.queue.reconcile()
-    opened.queue.index_words()
+    opened.queue.make_keyword_searchable()
     if n_lacking or n_dropped or n_removed:
         message = f"{n_lacking:,} documents read again, {n_dropped + n_removed:,} that nobody knows removed"
         yield Finding("documents", Verdict.REPAIRED, message)

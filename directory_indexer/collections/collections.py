@@ -95,7 +95,7 @@ class Collections:
     def using(self, name: str) -> Iterator[OpenCollection]:
         """Yield an open collection, which stays open while it is used."""
         key = self.key(name)
-        with self._pool.lent(key, lambda: self._open_collection(key[0])) as opened:
+        with self._pool.borrowed(key, lambda: self._open_collection(key[0])) as opened:
             try:
                 yield opened
             except StoreError as error:
@@ -283,7 +283,7 @@ class OpenCollections:
         self._open: OrderedDict[CollectionKey, OpenCollection] = OrderedDict()
 
     @contextlib.contextmanager
-    def lent(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
+    def borrowed(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
         """Yield a collection, which stays open while it is used."""
         with self._lock:
             opened = self._open.pop(key, None) or open_it()

@@ -49,7 +49,7 @@ class DocumentOperations:
         self._collections = collections
         self._on_work = on_work
 
-    def as_it_is(self, document: StoredDocument) -> StoredDocument:
+    def current_state_of(self, document: StoredDocument) -> StoredDocument:
         """Return the current state of a document, or the last known one if it was deleted."""
         with self._collections.using(document.collection) as opened:
             return opened.documents.get(document.doc_id) or document
@@ -126,7 +126,7 @@ class DocumentOperations:
             if searchable is not None and opened.originals.is_set_aside(doc_id, searchable.stored_name):
                 opened.originals.bring_back(doc_id, searchable.stored_name)
                 opened.originals.keep_only(doc_id, searchable.stored_name)
-                replacement.take_back()
+                replacement.restore_replaced()
             elif searchable is not None or (current.version > 1 and current.state in SEARCHABLE_STATES):
                 raise ConflictError("the document has taken the place of the one before", hint="send that again")
         if searchable is None:

@@ -35,7 +35,7 @@ from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode, file_mode
 from directory_indexer.core.safe_open import Passage, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, enable_wal, require_known_schema
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables
@@ -141,7 +141,7 @@ class BackupSource:
         return os.fdopen(descriptor, "rb")
 
     def _changed_error(self, name: str) -> StoreError:
-        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP)
+        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP_HINT)
 
 
 def make_parent_directories(root: Path, parts: tuple[str, ...]) -> Path:
@@ -191,7 +191,7 @@ def parse_incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
         tree = parse_jsonc(content.decode("utf-8-sig"))
         leaves = list(_flatten_settings(tree if isinstance(tree, dict) else {"": tree}))
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP) from error
+        raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP_HINT) from error
     harmless: dict[str, Any] = {}
     others: list[str] = []
     too_long: list[str] = []
@@ -202,7 +202,7 @@ def parse_incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
             too_long += [key] if _truncate_line(text) != text and key in KEYS else []
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
-            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
+            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP_HINT)
         set_nested(harmless, key, value)
     return IncomingSettings(harmless, tuple(others), tuple(too_long))
 
@@ -224,7 +224,7 @@ def _examine_registry(copy: Path) -> None:
         if damaged := repairs.find_damaged_rows(registry):
             raise StoreError(
                 f"'{REGISTRY_FILE}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
-                hint=ANOTHER_BACKUP,
+                hint=ANOTHER_BACKUP_HINT,
             )
 
 

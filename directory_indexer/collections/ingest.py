@@ -282,7 +282,7 @@ class DocumentIngest:
         )
         return self._add_fetched(fetched, document.url, DocId(document.doc_id), request)
 
-    def bring_up_to_date(self, collection: str, request: IngestRequest) -> None:
+    def index_while_sender_waits(self, collection: str, request: IngestRequest) -> None:
         """Index stored documents as far as the sender waits for it."""
         with self._collections.using(collection) as opened:
             self._index(opened, request)
@@ -343,7 +343,7 @@ class DocumentIngest:
         deadline = deadline_after(request.seconds)
         try:
             if request.wait is not Wait.NONE:
-                opened.queue.index_words(deadline=deadline)
+                opened.queue.make_keyword_searchable(deadline=deadline)
             if request.wait is Wait.COMPLETE:
                 opened.queue.complete(must_stop=lambda: deadline is not None and time.monotonic() >= deadline)
         except LockedError:

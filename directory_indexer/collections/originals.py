@@ -107,7 +107,7 @@ class Originals:
             os.replace(draft, place / name)
             sync_path(place)
 
-    def drop_aside(self, doc_id: DocId) -> None:
+    def remove_set_aside(self, doc_id: DocId) -> None:
         """Remove what was set aside of a document."""
         shutil.rmtree(self._replaced / doc_id, ignore_errors=True)
 
@@ -136,7 +136,7 @@ class Originals:
             # Another document may be moved into the parent directory meanwhile.
             with contextlib.suppress(OSError):
                 place.parent.rmdir()
-        self.drop_aside(doc_id)
+        self.remove_set_aside(doc_id)
 
     def interrupted(self) -> Iterator[DocId]:
         """Yield the documents that dead processes were writing, and remove their markers one by one."""
@@ -152,7 +152,7 @@ class Originals:
                     shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
                     mark.unlink(missing_ok=True)
 
-    def leave_mark(self, doc_id: DocId) -> None:
+    def mark_for_recovery(self, doc_id: DocId) -> None:
         """Mark a document for the next recovery."""
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)

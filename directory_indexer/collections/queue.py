@@ -54,10 +54,10 @@ class IndexingQueue:
         self._docstore = docstore
         self._turn = threading.Lock()
 
-    def index_words(self, *, deadline: float | None = None) -> None:
+    def make_keyword_searchable(self, *, deadline: float | None = None) -> None:
         """Make all waiting documents searchable by keyword; `deadline` is a time of the monotonic clock."""
         with self._writer_lock(deadline):
-            while batch := self._documents.to_read(limit=_BATCH):
+            while batch := self._documents.waiting_to_be_parsed(limit=_BATCH):
                 self._index_batch(batch, deadline)
 
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
@@ -190,7 +190,7 @@ class IndexingQueue:
             if doc_id in doc_ids:
                 with self._documents.replacing(doc_id) as replacement:
                     if replacement.searchable is None:
-                        self._originals.drop_aside(doc_id)
+                        self._originals.remove_set_aside(doc_id)
 
     def _recover_document(self, doc_id: DocId) -> None:
         """Make the original of a document and its row consistent again."""
@@ -234,7 +234,7 @@ def reconcile_document(originals: Originals, replacement: Replacement, doc_id: D
         return
     is_consistent = _has_original(originals, doc_id, known)
     if searchable is not None and not is_consistent and _has_original(originals, doc_id, searchable):
-        known = replacement.take_back()  # complete the cancellation
+        known = replacement.restore_replaced()  # complete the cancellation
         is_consistent = True
     originals.keep_only(doc_id, known.stored_name)
     path = originals.place_of(doc_id) / known.stored_name

@@ -363,7 +363,7 @@ def _finish_restore(
                 opened.queue.recover()
                 opened.queue.reconcile()
                 n_read_again += len(opened.documents.in_state(State.QUEUED))
-                opened.queue.index_words()
+                opened.queue.make_keyword_searchable()
             n_documents += n_here
             tracked |= _tracked_directories(opened)
     collections.close()

@@ -78,7 +78,7 @@ class StaticModel:
         """Return the stored codes of texts, of shape (texts, CODE_BYTES)."""
         return np.packbits(self.vectors(texts) > 0, axis=1)
 
-    def with_mean_of(self, texts: Sequence[str]) -> StaticModel:
+    def with_mean_vector_of(self, texts: Sequence[str]) -> StaticModel:
         """Return a model whose mean is that of these texts."""
         if not texts:
             return replace(self, mean=np.zeros(DIMENSIONS, np.float32))
@@ -252,7 +252,7 @@ def train_static_model(texts: Sequence[str], data: TrainingData | None = None) -
     """Train on a sample of an index's texts: token weights, and rows from `data`."""
     weights = token_weights(texts)
     own = _trained_rows(weights, data) if data is not None and data.texts else parse_trained_rows(b"")
-    return StaticModel(weights, np.empty(0, np.float32), own).with_mean_of(texts)
+    return StaticModel(weights, np.empty(0, np.float32), own).with_mean_vector_of(texts)
 
 
 def _trained_rows(weights: NDArray[np.float32], data: TrainingData) -> TrainedRows:

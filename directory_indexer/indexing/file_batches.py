@@ -79,7 +79,7 @@ class Batch:
     def write(self, transaction: Transaction) -> int:
         """Write and clear the batch; return the number of removed members with text."""
         entries, self._entries, self.n_chunks = self._entries, [], 0
-        inserted = transaction.files.put_new(self._arrivals(transaction, entries), recipe=self._recipe)
+        inserted = transaction.files.insert_new(self._arrivals(transaction, entries), recipe=self._recipe)
         for path in inserted:
             self._members.pop(path, None)
         return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted)
@@ -99,7 +99,7 @@ class Batch:
         ]
 
     def _inside(self, transaction: Transaction, container: FilePath) -> FileLocation:
-        return transaction.files.place_in(container, self._directory_ids[container])
+        return transaction.files.location_in_container(container, self._directory_ids[container])
 
     def _add(self, entry: _Entry) -> None:
         self._entries.append(entry)
@@ -158,7 +158,9 @@ class TextSharing:
 
     def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> SharedBlock:
         with self._docstore.snapshot() as snapshot:
-            places = snapshot.shared_texts.may_be_shared(plan.directory, [request.source for request in requests])
+            places = snapshot.shared_texts.positions_of_shareable(
+                plan.directory, [request.source for request in requests]
+            )
         policy = self._policy()
         with Passage() as passage:
             unchanged = [
@@ -167,7 +169,7 @@ class TextSharing:
         if not unchanged:
             return SharedBlock((), tuple(requests))
         with self._docstore.transaction() as transaction:
-            shared = transaction.files.put_same(
+            shared = transaction.files.insert_sharing(
                 FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_described, policy)
             )
         return SharedBlock(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))

@@ -197,12 +197,12 @@ class Indexer:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
             self._vectorizer.merger.mend_tags()
-            self._vectorizer.merger.forget_gone()
+            self._vectorizer.merger.delete_removed()
             self._vectorizer.drop_temporary_vectors()
             self._vectorizer.cluster.update(leaves_no_trace=True)
             with self._docstore.transaction() as transaction:
                 transaction.pauses.end([root], by="")
-                transaction.runs.forget_details()
+                transaction.runs.erase_details()
             self._docstore.upkeep.compact()
             self._parts.recogniser().forget_unused()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
@@ -239,7 +239,7 @@ class Indexer:
         has_more = True
         while has_more and not run.must_stop:
             with self._docstore.transaction() as transaction:
-                has_more = transaction.chunks.pack_texts(_PACK_BATCH)
+                has_more = transaction.chunks.compress_old_texts(_PACK_BATCH)
 
     def _services_notice(self, plans: Sequence[Plan], options: IndexOptions, scope: IndexScope) -> str:
         """Return a notice about unavailable services, checked before hours of work; keywords need none."""

@@ -26,7 +26,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lock import write_lock
 from directory_indexer.indexing.report import MigrationReport
 from directory_indexer.indexing.runs import Run, recorded_run
-from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
+from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.vector_stores import VectorStores
@@ -58,7 +58,7 @@ class _Plan:
 
 def _parse_plan(stored: object) -> _Plan:
     base, where, generation = parse_list(stored)
-    return _Plan(integer(base), text(where), integer(generation))
+    return _Plan(parse_integer(base), parse_text(where), parse_integer(generation))
 
 
 class Migration:
@@ -94,7 +94,7 @@ class Migration:
                 n_same, n_compared = (0, 0) if run.must_stop else self._verify(plan, expected)
                 if not run.must_stop:
                     with self._docstore.transaction() as transaction:
-                        transaction.meta.name_generation(self._target.place, plan.generation)
+                        transaction.meta.store_generation(self._target.place, plan.generation)
                         transaction.meta.forget(_META_KEY)
         return MigrationReport(
             outcome=run.outcome,
@@ -143,7 +143,7 @@ class Migration:
         """Store the progress. Until the end the target must not answer, though it may have before."""
         plan = replace(plan, generation=generation)
         with self._docstore.transaction() as transaction:
-            transaction.meta.unname_generation(self._target.place)
+            transaction.meta.forget_generation(self._target.place)
             transaction.meta.set(_META_KEY, plan.to_json())
         self._target.discard_others(generation)
         return plan

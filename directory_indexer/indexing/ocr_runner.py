@@ -89,7 +89,7 @@ class OcrRunner:
             PageCacheError: the page cache cannot be written.
         """
         reader = self.reading.reader()
-        if reader is not None and (keys := self._cache.take_problems_of_others(reader.recipe)):
+        if reader is not None and (keys := self._cache.remove_problems_of_other_engines(reader.recipe)):
             with self._docstore.transaction() as transaction:
                 transaction.scans.clear_problems(keys)
 

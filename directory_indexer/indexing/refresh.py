@@ -186,7 +186,7 @@ class Refresher:
         """Return what remains while another run writes: it may read the same files, or give way to one that does."""
         with self._docstore.snapshot() as snapshot:
             runs = [run for run in snapshot.runs.latest(1) if run.outcome is None]
-        if any(run.progress.phase.gives_way for run in runs):
+        if any(run.progress.phase.yields_lock for run in runs):
             return remaining
         reads = (run for run in runs if run.progress.phase in {Phase.WALKING, Phase.READING})
         covers = any(not run.directories or {*remaining.unread} <= {*run.directories} for run in reads)

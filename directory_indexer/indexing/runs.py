@@ -116,7 +116,7 @@ class Run:
 
     def report(self, progress: RunProgress) -> None:
         """Publish progress; other processes see it at most twice a second, and at once whether it gives way."""
-        is_new = progress.phase.gives_way != self.progress.phase.gives_way
+        is_new = progress.phase.yields_lock != self.progress.phase.yields_lock
         self._enter_phase(progress.phase)
         self.progress = progress
         self._listener(progress._replace(notice=self.notice))
@@ -298,7 +298,7 @@ def recorded_run(
     """Record a run from its start to its end, which may be an exception."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
-        run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_gave_way=lock.is_owed)
+        run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_yielded=lock.is_owed)
     outcome, message = Outcome.FAILED, ""
     with spans.span(f"run {request.verb}", origin=request.origin) as span:
         scope = IndexScope(tuple(request.directories))
@@ -390,7 +390,7 @@ def _gives_way(docstore: DocStore) -> bool:
     """Whether the writing run lets others write, or one that did is about to continue and will do so again."""
     with docstore.snapshot() as snapshot:
         phases = {run.progress.phase for run in snapshot.runs.latest(1) if run.outcome is None}
-    return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
+    return phases == {Phase.WAITING} or any(phase.yields_lock for phase in phases)
 
 
 def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:

@@ -135,7 +135,7 @@ class Status:
     def embeddable(self, scope: IndexScope) -> tuple[int, str | None]:
         """Return the number of chunks that wait for vectors and may get them now, and the fingerprint of the index."""
         with self._docstore().snapshot() as snapshot:
-            n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_open(scope)
+            n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_embeddable(scope)
             return n_chunks, snapshot.meta.get("fingerprint")
 
     def unended(self) -> tuple[RunRecord, ...]:

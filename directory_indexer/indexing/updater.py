@@ -352,7 +352,7 @@ class MeaningPhase:
         state.attempt(merger.mend_tags)
         state.attempt(self._update_cluster)
         with state.docstore.snapshot() as snapshot:
-            n_pending = snapshot.embedding_queue.count_open(state.run.scope)
+            n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
         state.count(n_pending=n_pending)
 
     def _update_cluster(self) -> None:

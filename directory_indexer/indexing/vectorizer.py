@@ -87,7 +87,7 @@ class Vectorizer:
                 return 0
         space = self._embedder().space
         with self._docstore.snapshot() as snapshot:
-            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name, scope))
+            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_with_search_vector(space.name, scope))
             hashes = [chunk.text_hash for chunk in chunks]
             computed = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
             chunks = [chunk for chunk in chunks if chunk.text_hash in computed]
@@ -95,7 +95,7 @@ class Vectorizer:
             self.spaces.adopt(space)
         with self._docstore.transaction() as transaction:
             transaction.vectors.put([_embedded_chunk(chunk, computed[chunk.text_hash]) for chunk in chunks])
-            transaction.search_vectors.drop_needless(space.name)
+            transaction.search_vectors.drop_unneeded(space.name)
         self._searched_paths |= {chunk.path for chunk in chunks}
         return len(chunks)
 
@@ -195,11 +195,11 @@ class Vectorizer:
     def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
         vectors = snapshot.vector_sets.current()
-        known = snapshot.embedding_queue.pending_twins(hashes)
+        known = snapshot.embedding_queue.pending_vectors_of_texts(hashes)
         if vectors.space is not None:
             space = vectors.space
             known |= snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
-        twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
+        twins = snapshot.embedding_queue.chunks_embedded_from([digest for digest in hashes if digest not in known])
         if not twins:
             return known
         store = self.merger.store_of(vectors)

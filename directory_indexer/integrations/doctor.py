@@ -87,7 +87,7 @@ class Doctor:
             LockedError: an index run is in progress; it repairs much by itself.
             VectorStoreError: the vector store cannot be reached; everything else is repaired.
         """
-        for path in self._vectorstores.misplaced():
+        for path in self._vectorstores.paths_not_directories():
             with write_lock(self._lock_path, wait=False):
                 renamed = set_aside(path)
             message = f"'{path}' was no directory, and is '{renamed}' now"
@@ -105,7 +105,7 @@ class Doctor:
         yield from self.check()
 
     def _check_index(self) -> Iterator[Finding]:
-        for path in self._vectorstores.misplaced():
+        for path in self._vectorstores.paths_not_directories():
             hint = "dirindex doctor --repair renames it"
             yield Finding("vector store", Verdict.PROBLEM, f"'{path}' is not a directory", hint)
         try:
@@ -278,13 +278,13 @@ def provider_finding(load: Callable[[], Embedder]) -> Finding:
 
 
 def _repair_values(docstore: DocStore) -> Iterator[Finding]:
-    if names := docstore.upkeep.mend_values():
+    if names := docstore.upkeep.repair_values():
         message = f"damaged values of {', '.join(names)} were dropped; what they were of is read again"
         yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
 
 
 def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
-    if checkup.words().verdict is Verdict.OK and docstore.has_whole_words():
+    if checkup.words().verdict is Verdict.OK and docstore.is_fulltext_intact():
         return
     with docstore.transaction() as transaction:
         transaction.words.rebuild()
@@ -293,7 +293,7 @@ def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
 
 def _repair_shared_texts(docstore: DocStore) -> Iterator[Finding]:
     with docstore.transaction() as transaction:
-        n_astray = transaction.shared_texts.outdate_orphaned()
+        n_astray = transaction.shared_texts.mark_orphaned_outdated()
         if n_astray:
             transaction.directories.unsettle_all()
     if n_astray:
@@ -312,7 +312,7 @@ def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
     if lost or unknown:
         with docstore.transaction() as transaction:
             transaction.vectors.forget(lost)
-            transaction.vectors.add_stale(unknown)
+            transaction.vectors.record_stale(unknown)
         message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
         yield Finding("vectors", Verdict.REPAIRED, message)
 
@@ -332,7 +332,7 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
-    for reason, n_files in snapshot.files.skipped_because(MISSING_READER):
+    for reason, n_files in snapshot.files.skip_reasons_containing(MISSING_READER):
         name, _, remedy = reason.partition(MISSING_READER)
         message = f"{n_files:,} {'file is' if n_files == 1 else 'files are'} skipped: {name}"
         yield Finding("readers", Verdict.WARNING, message, remedy)

@@ -147,7 +147,7 @@ def embedding_warnings(
         return
     holders = _holders(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
-        n_chunks = snapshot.chunks.count_held(holders)
+        n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
         note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_searchable_so_far(making)}"

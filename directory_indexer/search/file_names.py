@@ -233,7 +233,7 @@ def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit
 
 def _directory_listing(snapshot: Snapshot, directory: FilePath) -> str:
     """Format the first files in a directory, a line each."""
-    paths, n_files = snapshot.path_lookup.first_in(directory, limit=_MAX_LISTED)
+    paths, n_files = snapshot.path_lookup.first_files_in(directory, limit=_MAX_LISTED)
     more = f"and {n_files - len(paths):,} more\n" if n_files > len(paths) else ""
     return "".join(f"{display(FilePath(path[len(prefix_of(directory)) :]))}\n" for path in paths) + more
 

@@ -193,7 +193,7 @@ class Searcher:
             was_cut=answer.was_cut,
             corrections=answer.corrections,
             summary=snapshot.overview.summary(),
-            state=snapshot.overview.state_name(),
+            state=snapshot.overview.state_id(),
             n_named=named.n_all,
         )
 

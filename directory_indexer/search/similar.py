@@ -100,7 +100,7 @@ class SimilarFiles:
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),
-            state=snapshot.overview.state_name(),
+            state=snapshot.overview.state_id(),
         )
 
     def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[_Passage]:

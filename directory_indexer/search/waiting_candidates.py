@@ -120,8 +120,8 @@ class StaticCandidates:
         if self._scope.is_empty:
             return []
         if self._model is None:
-            newest = self._queue.newest_rows(_NEWEST)
-            return self._queue.rows_that_wait(newest, self._scope.holder_ids)[:limit]
+            newest = self._queue.newest_waiting_rows(_NEWEST)
+            return self._queue.keep_waiting_rows(newest, self._scope.holder_ids)[:limit]
         rows, codes = self._blocks
         if self._scope.rows is not None:
             first, last = self._scope.rows
@@ -130,7 +130,7 @@ class StaticCandidates:
         depth = limit
         while True:
             nearest = rows[nearest_codes(codes, self._vector, depth)].tolist()
-            waiting = self._queue.rows_that_wait(nearest, self._scope.holder_ids)
+            waiting = self._queue.keep_waiting_rows(nearest, self._scope.holder_ids)
             if len(waiting) >= limit or len(nearest) < depth:
                 return waiting[:limit]
             depth *= _GROWTH
@@ -152,7 +152,7 @@ class StaticCandidates:
         blocks = self._snapshot.static_vectors.all()
         if blocks.rows.size and blocks.codes.shape[1] != CODE_BYTES:
             raise DamagedValueError("static_vectors.codes")
-        newest = np.array(self._queue.newest_rows(_NEWEST), np.int64)
+        newest = np.array(self._queue.newest_waiting_rows(_NEWEST), np.int64)
         texts = self._queue.texts(newest[~np.isin(newest, blocks.rows)].tolist())
         if not texts:
             return blocks

@@ -87,7 +87,7 @@ class AdminJobs:
             residue = opened.app.docstore.upkeep.left_behind()
         report_progress("answers and operations of before")
         StoredResponses(self._app.registry).forget()
-        Operations(self._app.registry).forget_ended()
+        Operations(self._app.registry).delete_ended_operations()
         return {"left_behind": residue}
 
     def back_up(self, _: str, options: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
@@ -118,7 +118,7 @@ def _compact_when_unlocked(app: App, report_progress: ReportProgress) -> None:
     _wait_until_unlocked(app, report_progress)
     with hold_write_lock(app.docstore, app.lock_path):
         report_progress("vectors")
-        app.vectorizer.merger.forget_gone()
+        app.vectorizer.merger.delete_removed()
         report_progress("the database is written anew")
         app.docstore.upkeep.compact()
 

@@ -223,13 +223,13 @@ async def _serve_until_stopped(
     make_server: MakeServer, parts: HttpParts, access: Access, listening: socket.socket, close: Callable[[], None]
 ) -> int:
     port = listening.getsockname()[1]
-    key_uses = KeyUses(Keys(parts.app.registry).note_uses)
+    key_uses = KeyUses(Keys(parts.app.registry).record_uses)
     gate, drain = make_http_app(make_server, parts, access, port=port, on_use=key_uses.note)
     web = _web_server(gate, parts.app.loaded.config.serving.proxies)
     code: int | None = None
 
     async def stop() -> None:
-        await drain.answer_all(within=_SHUTDOWN_GRACE_SECONDS)
+        await drain.finish_requests(within=_SHUTDOWN_GRACE_SECONDS)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it logs open streams as an error
         web.should_exit = True
 

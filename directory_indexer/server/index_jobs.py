@@ -171,10 +171,10 @@ class IndexJobs:
             return result
         return job.result
 
-    def gives_way(self, job: Job) -> bool:
+    def yields_lock(self, job: Job) -> bool:
         """Whether a new run could begin before this one ends."""
         run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
-        return run is not None and run.progress.phase.gives_way
+        return run is not None and run.progress.phase.yields_lock
 
     def current(self) -> Run | None:
         """Return the state of the run in progress, or else of the last one."""

@@ -118,7 +118,7 @@ class DirectoryWatch:
         job = self._jobs.update(tuple(roots))
         job.is_reported = True
         # Once the run only embeds, later changes need not wait for it.
-        while job.process.poll() is None and not self._jobs.gives_way(job) and not self._stopped.is_set():
+        while job.process.poll() is None and not self._jobs.yields_lock(job) and not self._stopped.is_set():
             self._stopped.wait(_POLL_SECONDS)
 
     def _roots_have_changed(self, roots: list[FilePath]) -> bool:

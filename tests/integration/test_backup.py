@@ -115,7 +115,7 @@ def problems(team: Team) -> list[str]:
 def complete(team: Team) -> None:
     for name in team.collections.names():
         with team.collections.using(name) as opened:
-            opened.queue.index_words()
+            opened.queue.make_keyword_searchable()
             opened.queue.complete()
 
 

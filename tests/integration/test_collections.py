@@ -177,7 +177,7 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
     for number in range(20):
         team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.NONE)
     with team.collections.using("birds") as opened:
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
     outcomes: list[object] = []
 
     def read() -> None:

@@ -14,7 +14,7 @@ from directory_indexer.formats.document import Metadata
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.query_syntax import period_of
 from directory_indexer.search.requests import metadata_conditions, since_moment
-from directory_indexer.storage.documents.metadata import dated_at
+from directory_indexer.storage.documents.metadata import date_of_metadata
 from directory_indexer.text.formatting import day
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ def test_the_day_shown_of_a_moment_is_the_day_that_holds_it() -> None:
 
 
 def test_a_document_that_gives_a_day_is_dated_on_that_day() -> None:
-    dated = dated_at(Metadata(created="2026-01-31"))
+    dated = date_of_metadata(Metadata(created="2026-01-31"))
     assert dated
     assert day(dated) == "2026-01-31"
-    assert day(dated_at(Metadata(created="2026-02-01T05:00:00Z")) or 0) == "2026-01-31"
+    assert day(date_of_metadata(Metadata(created="2026-02-01T05:00:00Z")) or 0) == "2026-01-31"
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def add(call: AddCall) -> ExitCode:
         opened.queue.recover()
         sent, refused = _send_all(ingest, call.sources, request, output)
         if call.wait != "none":
-            opened.queue.index_words()
+            opened.queue.make_keyword_searchable()
         if call.wait == "complete":
             opened.queue.complete()
         answers = tuple(

@@ -77,7 +77,7 @@ class Caller(NamedTuple):
 
     executor: ToolExecutor
     progress: Progress
-    reaches: Callable[[str], bool]
+    grants_collection: Callable[[str], bool]
     origin: Origin = Origin.SERVER
     """The origin under which it stops index runs."""
 
@@ -227,7 +227,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List indexed directories, collections and the index run. Use it to learn what can be searched.",
         arguments.InfoArguments,
         ServerAnswer,
-        lambda caller, call: caller.executor.tools.server_info(call, caller.reaches),
+        lambda caller, call: caller.executor.tools.server_info(call, caller.grants_collection),
         Pool.READ,
     ),
 )

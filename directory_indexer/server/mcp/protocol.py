@@ -46,7 +46,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.server.mcp import clients
-from directory_indexer.server.mcp.answer import PLAIN, Answer, Link, media_type
+from directory_indexer.server.mcp.answer import PLAIN_TEXT, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
@@ -213,7 +213,7 @@ class _Session:
             call = _parse_call(tool, params.arguments or {})
             await self._set_call_context(ctx, call)
             caller = Caller(self._executor, _make_progress_reporter(ctx), _collection_access_of(ctx), _origin_of(ctx))
-            require_collection_access(caller.reaches, call)
+            require_collection_access(caller.grants_collection, call)
             answer = await self._executor.answer(tool, caller, call)
         except ArgumentError as error:
             return error_result(f"{error.message}. Next: correct the arguments and call {tool.name} again.")
@@ -292,7 +292,7 @@ def resource_text(answer: Answer) -> str:
 
 
 def _media_type_of_answer(answer: Answer) -> str:
-    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
+    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN_TEXT
 
 
 async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
@@ -321,7 +321,7 @@ def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
 
 def _collection_access_of(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
     """Return the predicate of the collections that the key of a call grants; a local client has all."""
-    return request_context.context_of(ctx.request.scope).reaches if ctx.request else lambda _: True
+    return request_context.context_of(ctx.request.scope).grants_collection if ctx.request else lambda _: True
 
 
 def _origin_of(ctx: ServerRequestContext[Any, Any]) -> Origin:
@@ -331,14 +331,14 @@ def _origin_of(ctx: ServerRequestContext[Any, Any]) -> Origin:
     )
 
 
-def require_collection_access(reaches: Callable[[str], bool], call: Any) -> None:
+def require_collection_access(grants_collection: Callable[[str], bool], call: Any) -> None:
     """Require that the caller may use the collections of a call.
 
     Raises:
         NotIndexedError: a collection is not accessible; the error does not reveal whether it exists.
     """
     for name in collections_of_call(call):
-        if not reaches(name):
+        if not grants_collection(name):
             raise collection_not_found(name)
 
 

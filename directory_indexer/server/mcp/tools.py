@@ -231,7 +231,7 @@ class Tools:
                 path, _ = indexed_file_and_lines(snapshot, name)
             return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
 
-    def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
+    def server_info(self, call: InfoArguments, grants_collection: Callable[[str], bool]) -> Answer:
         """Return the indexed directories of a collection, its index run, and the state of the model."""
         with self.collections.using(call.collection) as opened:
             status, may_index = opened.app.status, opened.app.writes
@@ -245,7 +245,7 @@ class Tools:
             model=Model(embedding.model, embedding.provider, None, self._model.state, self._model.message or None),
             index=index,
             run=self.jobs.of(call.collection).current(),
-            collections=tuple(name for name in self.collections.names() if name != DEFAULT and reaches(name)),
+            collections=tuple(name for name in self.collections.names() if name != DEFAULT and grants_collection(name)),
         )
         listed = directories
         while listed and count_json_tokens(record_to_object(info._replace(directories=listed))) > Budgets.INFO:

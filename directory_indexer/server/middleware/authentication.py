@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 from directory_indexer.core.errors import StoreError
 from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware.limits import Rate
-from directory_indexer.storage.registry.keys import Key, digest_of, key_of
+from directory_indexer.storage.registry.keys import Key, digest_secret, find_valid_key
 
 _AUTHORIZATION_HEADER = b"authorization"
 ANONYMOUS = Key("anyone", b"", Right.ADMIN)
@@ -72,7 +72,7 @@ class Authenticator:
         self._login_throttle = login_throttle
         self._on_use = on_use
         self._browsers = browsers
-        self._token = (Key(TOKEN_NAME, digest_of(token), Right.ADMIN),) if token else ()
+        self._token = (Key(TOKEN_NAME, digest_secret(token), Right.ADMIN),) if token else ()
         self._needs_key = needs_key
 
     def caller(self, headers: Iterable[tuple[bytes, bytes]], *, address: str = "") -> Key | int | None:
@@ -92,9 +92,9 @@ class Authenticator:
         credentials = [value for name, value in headers if name == _AUTHORIZATION_HEADER]
         scheme, _, secret = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
         presented = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
-        if seconds := self._login_throttle.seconds_to_wait(address, digest_of(presented)):
+        if seconds := self._login_throttle.seconds_to_wait(address, digest_secret(presented)):
             return seconds
-        key = key_of(presented, (*self._token, *self._keys()), now=time.time())
+        key = find_valid_key(presented, (*self._token, *self._keys()), now=time.time())
         if key is None:
             self._login_throttle.failed(address)
         else:
@@ -125,16 +125,16 @@ class BrowserSessions:
     def new_code(self) -> str:
         """Return a new code, which opens one session within `LOGIN_CODE_SECONDS`."""
         code = secrets.token_urlsafe(32)
-        self._codes[digest_of(code)] = self._clock() + LOGIN_CODE_SECONDS
+        self._codes[digest_secret(code)] = self._clock() + LOGIN_CODE_SECONDS
         return code
 
     def admit(self, code: str) -> SessionSecrets | None:
         """Consume a code and open a session; None for a code that is unknown, used or expired."""
-        expires_at = self._codes.pop(digest_of(code), None)
+        expires_at = self._codes.pop(digest_secret(code), None)
         if expires_at is None or self._clock() > expires_at or len(self._passes) >= _MAX_SESSIONS:
             return None
         session = SessionSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        digests = digest_of(session.cookie), digest_of(session.token)
+        digests = digest_secret(session.cookie), digest_secret(session.token)
         self._passes[digests] = Key(_SESSION_COOKIE, digests[0], self._right)
         self.seen_at = self._clock()
         return session
@@ -156,10 +156,10 @@ class BrowserSessions:
                     cookies += b";" + value
                 case header if header == PAGE_HEADER:
                     token = value
-        page_digest = digest_of(token.decode("latin-1"))
+        page_digest = digest_secret(token.decode("latin-1"))
         for (cookie, session_digest), key in self._passes.items():
             if hmac.compare_digest(session_digest, page_digest) and any(
-                hmac.compare_digest(cookie, digest_of(value)) for value in _cookie_values(cookies)
+                hmac.compare_digest(cookie, digest_secret(value)) for value in _cookie_values(cookies)
             ):
                 self.seen_at = self._clock()
                 return key if is_same_origin else key._replace(right=Right.READ)

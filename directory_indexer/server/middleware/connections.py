@@ -222,7 +222,7 @@ class GracefulShutdown:
         else:
             await self._answer(scope, receive, send)
 
-    async def answer_all(self, *, within: float) -> None:
+    async def finish_requests(self, *, within: float) -> None:
         """Reject new requests, and wait for those in flight; after `within` seconds they are cancelled with 503."""
         self.is_ending = True
         if not self._in_flight:

@@ -160,7 +160,7 @@ class RequestGuard:
         """Return the problem if a key lacks a right or exceeds its rate limit."""
         if route.needs is not None and not key.may(route.needs):
             return request_context.missing_right(key.name, route.needs)
-        if route.collection is not None and not key.reaches(route.collection):
+        if route.collection is not None and not key.grants_collection(route.collection):
             return request_context.collection_not_found(route.collection)
         seconds = self._rules.buckets.take(key.digest)
         return request_context.RATE_EXCEEDED._replace(retry_seconds=seconds) if seconds else None
@@ -169,7 +169,7 @@ class RequestGuard:
         key, route = exchange.context.key, exchange.context.route
         if key is None or route.needs is Right.METRICS:
             return None
-        return exchange.claim_room(self._rules.budgets, key.digest)
+        return exchange.claim_budget(self._rules.budgets, key.digest)
 
 
 class _Exchange:
@@ -188,7 +188,7 @@ class _Exchange:
     def _awaits_body(self) -> bool:
         return self._connection is not None and self._connection.awaits_body
 
-    def claim_room(self, budgets: Budgets, digest: bytes) -> Problem | None:
+    def claim_budget(self, budgets: Budgets, digest: bytes) -> Problem | None:
         """Count the request in the budget of its key, in the body stage until the body is complete."""
         if self._connection is not None:
             self._connection.owner = digest

@@ -72,9 +72,9 @@ class RequestContext:
         """Whether the key has the right to write."""
         return self.key is not None and self.key.may(Right.WRITE)
 
-    def reaches(self, collection: str) -> bool:
+    def grants_collection(self, collection: str) -> bool:
         """Whether the key grants access to a collection."""
-        return self.key is not None and self.key.reaches(collection)
+        return self.key is not None and self.key.grants_collection(collection)
 
     def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Store the context in the ASGI scope."""

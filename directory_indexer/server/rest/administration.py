@@ -82,7 +82,7 @@ def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
     """Return the collections that the caller may use."""
     entries: list[CollectionEntry] = []
     for name in services.collections.names():
-        if services.reaches(name):
+        if services.grants_collection(name):
             try:
                 entries.append(collection_entry(services.collections.look_at(name)))
             except NotIndexedError:  # it has been deleted in the meantime
@@ -176,7 +176,7 @@ def _occupied_problem(services: Services, error: OperationRunningError) -> Probl
     row = error.operation
     if row is None or services.caller is None:
         return OPERATION_IN_PROGRESS
-    is_visible = services.caller.collections is None or (row.collection and services.reaches(row.collection))
+    is_visible = services.caller.collections is None or (row.collection and services.grants_collection(row.collection))
     if not is_visible:
         return OPERATION_IN_PROGRESS
     return OPERATION_IN_PROGRESS._replace(

@@ -285,7 +285,7 @@ def _change_by_kind(
 
 def _find_collection(services: Services, identifier: str) -> tuple[str, str]:
     collection, name = parse_operation_id(identifier)
-    if not services.reaches(collection):
+    if not services.grants_collection(collection):
         raise _operation_not_found(identifier)
     try:
         services.collections.key(collection)

@@ -98,7 +98,7 @@ async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> 
 
 
 def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Reply:
-    if not services.reaches(DEFAULT):
+    if not services.grants_collection(DEFAULT):
         raise collection_not_found(DEFAULT)
     path, text = services.executor.tools.converted_file(call.uri, DEFAULT)
     call_of_file = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
@@ -139,7 +139,7 @@ def _ingest_batch(services: Services, operation: HttpOperation, batch: Sequence[
     """Ingest a batch of lines; all are stored before the batch is indexed."""
     stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
     for collection in {request.collection for _, _, request, _ in stored if request and request.wait is not Wait.NONE}:
-        services.ingesting.bring_up_to_date(
+        services.ingesting.index_while_sender_waits(
             collection, _longest_waiting_request(request for _, _, request, _ in stored if request)
         )
     return [_line_answer(services, number, sent, request, error) for number, sent, request, error in stored]
@@ -164,7 +164,7 @@ def _line_answer(
 ) -> IngestLine:
     if sent is None or request is None:
         return IngestLine(number, error.status_code if error else 500, error=error)
-    document = services.documents.as_it_is(sent.document)
+    document = services.documents.current_state_of(sent.document)
     reply = _reply_with_state(sent._replace(document=document), request)
     return IngestLine(number, reply.status, answer=reply.record)
 

@@ -74,9 +74,9 @@ class Services:
     caller: Key | None = None
     """The key of the request; None where no key is needed."""
 
-    def reaches(self, collection: str) -> bool:
+    def grants_collection(self, collection: str) -> bool:
         """Whether the caller may use a collection."""
-        return self.caller is not None and self.caller.reaches(collection)
+        return self.caller is not None and self.caller.grants_collection(collection)
 
     def open_stores(self) -> None:
         """Require that the databases can be read.
@@ -256,7 +256,7 @@ def require_collection_access(operation: Operation[Services], key: Key | None, c
     if key is None or not _has_collection_argument(operation):
         return
     for name in collections_of_call(call):
-        if not key.reaches(name):
+        if not key.grants_collection(name):
             raise RefusedError(collection_not_found(name))
 
 

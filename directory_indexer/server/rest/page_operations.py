@@ -329,7 +329,7 @@ def _current_moment(services: Services) -> IndexMoment:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         summary = opened.app.status.checked(snapshot.overview.summary())
         counts = snapshot.overview.file_counts()
-        state = f"{snapshot.overview.state_name()}.{summary.is_running:d}"
+        state = f"{snapshot.overview.state_id()}.{summary.is_running:d}"
         records = snapshot.runs.latest(1) if summary.is_running else ()
     run = next((run_of(record, goes_on=True) for record in records if record.outcome is None), None)
     progress = (run.id, run.phase, run.files_done, run.chunks_done, run.pages_done) if run else ()

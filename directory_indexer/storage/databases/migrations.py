@@ -11,7 +11,7 @@ from directory_indexer.core.errors import StoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.permissions import directory_mode
-from directory_indexer.storage.databases.connections import Connections, require_own
+from directory_indexer.storage.databases.connections import Connections, require_owned_file
 
 with lazily:
     import sqlite3
@@ -34,7 +34,7 @@ class Schema(NamedTuple):
         Raises:
             StoreError: it belongs to another user, or a newer dirindex made it.
         """
-        require_own(path)
+        require_owned_file(path)
         path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         connections = Connections(path)
         with connections.lend() as connection:

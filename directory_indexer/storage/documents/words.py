@@ -20,9 +20,9 @@ from directory_indexer.storage.documents.queries import SnapshotQueries, TableWr
 from directory_indexer.storage.documents.schema import FTS_TABLE
 from directory_indexer.storage.documents.vocabulary import CachedVocabulary, cached_vocabulary, record_removal
 
-_ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
+_INSERT_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 
-_DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
+_DELETE_FTS = _INSERT_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
 """FTS5 deletes a row of a contentless table only when it is given the very values that were inserted."""
 
 _FTS_SOURCES = """
@@ -35,7 +35,7 @@ _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 MANY_CHUNKS = 20_000
 """From this many chunks on, the vocabulary cache pays off: the words of fewer are read in 0.03 s."""
 
-_SCATTER = 2_654_435_761
+_SAMPLING_MULTIPLIER = 2_654_435_761
 """Scatters consecutive rows (D. Knuth, The Art of Computer Programming 3, 6.4)."""
 
 _MAX_NEW_FRACTION = 100
@@ -65,7 +65,7 @@ class Words(SnapshotQueries):
         scope = ""
         arguments: list[object] = [expression]
         if one_in > 1:
-            scope = f"AND (rowid * {_SCATTER} >> 16) % ? = 0 "
+            scope = f"AND (rowid * {_SAMPLING_MULTIPLIER} >> 16) % ? = 0 "
             arguments.append(one_in)
         if rows is not None:
             scope += "AND rowid BETWEEN ? AND ?"
@@ -190,7 +190,7 @@ class WordWrites(TableWrites):
 
     def add(self, rows: Iterable[FtsSource]) -> None:
         """Index chunks."""
-        self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
+        self._connection.executemany(_INSERT_FTS, map(_fts_row, rows))
 
     def sources_of(self, path: FilePath) -> list[FtsSource]:
         """Return the values that the chunks of a file were indexed with."""

@@ -29,7 +29,7 @@ from directory_indexer.server.middleware.limits import (
 )
 from directory_indexer.server.middleware.monitoring import LogFormat, Metrics, formatter
 from directory_indexer.server.middleware.request_context import CONNECTION_KEY, Route, context_of, request_id
-from directory_indexer.storage.registry.keys import Key, digest_of
+from directory_indexer.storage.registry.keys import Key, digest_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,11 +44,11 @@ _HOST = f"127.0.0.1:{PORT}"
 _LONGEST = 1000
 
 _KEYS = (
-    Key("ann", digest_of(SECRET), Right.READ),
-    Key("late", digest_of(f"{SECRET}-late"), Right.ADMIN, expires_at=1.0),
-    Key("writer", digest_of(f"{SECRET}-writer"), Right.WRITE),
-    Key("watcher", digest_of(f"{SECRET}-watcher"), Right.METRICS),
-    Key("guest", digest_of(f"{SECRET}-guest"), Right.WRITE, collections=frozenset({"papers"})),
+    Key("ann", digest_secret(SECRET), Right.READ),
+    Key("late", digest_secret(f"{SECRET}-late"), Right.ADMIN, expires_at=1.0),
+    Key("writer", digest_secret(f"{SECRET}-writer"), Right.WRITE),
+    Key("watcher", digest_secret(f"{SECRET}-watcher"), Right.METRICS),
+    Key("guest", digest_secret(f"{SECRET}-guest"), Right.WRITE, collections=frozenset({"papers"})),
 )
 _PLACES = {
     "/read": Route("/read", Right.READ, _LONGEST, collection="default"),
@@ -409,12 +409,12 @@ def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not(
     world = World()
     for key in (SECRET, "guess", "", TOKEN):
         world.ask(key=key)
-    assert world.used == [digest_of(SECRET)]
+    assert world.used == [digest_secret(SECRET)]
 
 
 def _fill(world: World, secret: str, stage: RequestStage, number: int | None = None) -> list[BudgetClaim]:
     """Hold requests of a key in hand: as many as it may, unless a number says otherwise."""
-    claims = [BudgetClaim(world.budgets, digest_of(secret)) for _ in range(number or MAX_REQUESTS_OF_KEY[stage])]
+    claims = [BudgetClaim(world.budgets, digest_secret(secret)) for _ in range(number or MAX_REQUESTS_OF_KEY[stage])]
     assert not any(claim.enter(stage) for claim in claims)
     return claims
 
@@ -476,7 +476,7 @@ def test_a_request_counts_as_one_to_answer_when_its_body_is_there() -> None:
 
 def test_bodies_in_hand_of_a_key_have_a_limit_together() -> None:
     world = World()
-    claim = BudgetClaim(world.budgets, digest_of(SECRET))
+    claim = BudgetClaim(world.budgets, digest_secret(SECRET))
     assert claim.add_bytes(MAX_BYTES_OF_KEY - 10) is None
     assert [world.ask(body=[b"x" * length, b""]).status for length in (10, 11, 10)] == [200, 429, 200]
     assert world.ask(body=[b"x" * 11, b""], key=TOKEN).status == 200
@@ -487,7 +487,7 @@ def test_bodies_in_hand_of_a_key_have_a_limit_together() -> None:
 def test_a_connection_by_which_more_of_a_body_would_come_is_closed_with_the_answer_and_known_by_its_key() -> None:
     connection = Connection()
     assert World().ask(body=[b"x" * 2 * _LONGEST, b""], connection=connection).headers["connection"] == "close"
-    assert connection.owner == digest_of(SECRET)
+    assert connection.owner == digest_secret(SECRET)
     connection.awaits_body = False
     assert "connection" not in World().ask(body=[b"x", b""], connection=connection).headers
 

@@ -14,7 +14,7 @@ from directory_indexer.server.middleware.connections import TimeoutConnection
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-PATIENCE = TimeoutConnection.patience
+PATIENCE = TimeoutConnection.timeouts
 HEAD = b"POST /mcp HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"
 WHOLE = b"GET /health HTTP/1.1\r\nHost: here\r\n\r\n"
 
