@@ -1,11 +1,10 @@
 """`dirindex backup`: copy the data directory."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
@@ -18,14 +17,10 @@ with lazily:
     from directory_indexer.text.formatting import count, size
 
 
-class BackupCall(NamedTuple):
+class BackupCall(OrdinaryCall):
     """The command line of `backup`."""
 
     target: Annotated[Path, Argument("A directory that is not there, or is empty.", parse=parse_path, metavar="TARGET")]
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def backup(call: BackupCall) -> None:

@@ -1,9 +1,8 @@
 """`dirindex collection`: create, list, describe and delete collections."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -19,13 +18,8 @@ with lazily:
 _Name = Annotated[str, Argument("Small letters, digits and hyphens.")]
 
 
-class ListCollectionsCall(NamedTuple):
+class ListCollectionsCall(OrdinaryCall):
     """The command line of `collection list`."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def list_collections(call: ListCollectionsCall) -> None:
@@ -38,15 +32,11 @@ def list_collections(call: ListCollectionsCall) -> None:
         output.lines(collection_lines(entries))
 
 
-class CreateCollectionCall(NamedTuple):
+class CreateCollectionCall(OrdinaryCall):
     """The command line of `collection create`."""
 
     name: _Name
     description: Annotated[str, Option(("--description",), "What it is for.")] = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def create_collection(call: CreateCollectionCall) -> None:
@@ -60,15 +50,11 @@ def create_collection(call: CreateCollectionCall) -> None:
         output.notes([f"made the collection '{name}'; dirindex add --collection {name} FILE puts documents in"])
 
 
-class DescribeCollectionCall(NamedTuple):
+class DescribeCollectionCall(OrdinaryCall):
     """The command line of `collection describe`."""
 
     name: _Name
     description: Annotated[str, Argument("What it is for.")]
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def describe_collection(call: DescribeCollectionCall) -> None:
@@ -80,15 +66,11 @@ def describe_collection(call: DescribeCollectionCall) -> None:
         output.data(json_pages.record_json(collection_entry(collections.look_at(call.name))))
 
 
-class DeleteCollectionCall(NamedTuple):
+class DeleteCollectionCall(OrdinaryCall):
     """The command line of `collection delete`."""
 
     name: _Name
     yes: Annotated[bool, Option(("--yes", "-y"), "Delete it with all that is in it.")] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def delete_collection(call: DeleteCollectionCall) -> None:

@@ -1,11 +1,11 @@
 """`dirindex config`: show the configuration, or write an example to start from."""
 
 import os
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import ConfigFile, DataDir, VerboseCall
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Command, Group, Option
+from directory_indexer.cli.parameters import Call, Command, Group, Option
 from directory_indexer.core.lazy import lazily
 
 with lazily:
@@ -16,14 +16,8 @@ with lazily:
     from directory_indexer.text import json_pages, reports
 
 
-class ShowConfigCall(NamedTuple):
+class ShowConfigCall(VerboseCall):
     """The command line of `config`."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def show_config(call: ShowConfigCall) -> None:
@@ -40,7 +34,7 @@ def show_config(call: ShowConfigCall) -> None:
     output.notes(loaded.warnings)
 
 
-class InitConfigCall(NamedTuple):
+class InitConfigCall(Call):
     """The command line of `config init`."""
 
     config: ConfigFile = None

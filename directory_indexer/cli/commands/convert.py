@@ -1,11 +1,10 @@
 """`dirindex convert`: write a document of any format as Markdown."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import VerboseCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
@@ -17,7 +16,7 @@ with lazily:
     from directory_indexer.text import json_pages, results
 
 
-class ConvertCall(NamedTuple):
+class ConvertCall(VerboseCall):
     """The command line of `convert`."""
 
     source: Annotated[str, Argument("A file, a member of one as in a.zip!/b.docx, or an address.", metavar="PATH|URL")]
@@ -28,11 +27,6 @@ class ConvertCall(NamedTuple):
     allow_private: Annotated[
         bool, Option(("--allow-private",), "Fetch from this machine and private networks, too.")
     ] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def convert(call: ConvertCall) -> None:

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_app, open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_app, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, StoreError
@@ -26,7 +25,7 @@ with lazily:
     from directory_indexer.text import json_pages, reports
 
 
-class DoctorCall(NamedTuple):
+class DoctorCall(VerboseCall):
     """The command line of `doctor`."""
 
     repair: Annotated[bool, Option(("--repair",), "Mend what can be mended.")] = False
@@ -34,11 +33,6 @@ class DoctorCall(NamedTuple):
         bool, Option(("--forget-pages",), "Let go of what OCR has read; scanned pages are read again if needed.")
     ] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def doctor(call: DoctorCall) -> ExitCode:

@@ -2,11 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
@@ -35,7 +34,7 @@ _TITLES = any_of(row.title for row in EXPORT_FORMATS)
 _SUFFIXES = any_of(row.suffixes[0] for row in EXPORT_FORMATS)
 
 
-class ExportCall(NamedTuple):
+class ExportCall(VerboseCall):
     """The command line of `export`."""
 
     file: Annotated[
@@ -56,11 +55,6 @@ class ExportCall(NamedTuple):
     ] = None
     force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def export(call: ExportCall) -> ExitCode:

@@ -3,11 +3,10 @@
 import os
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -22,17 +21,12 @@ with lazily:
     from directory_indexer.text.formatting import count, printable
 
 
-class ForgetCall(NamedTuple):
+class ForgetCall(VerboseCall):
     """The command line of `forget`."""
 
     path: Annotated[Path, Argument("A tracked directory.", parse=parse_path)]
     yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def forget(call: ForgetCall) -> None:

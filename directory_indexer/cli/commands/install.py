@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import VerboseCall
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
@@ -44,7 +44,7 @@ def client_names() -> list[str]:
     return list(client_table.CLIENTS)
 
 
-class InstallCall(NamedTuple):
+class InstallCall(VerboseCall):
     """The command line of `install`."""
 
     clients: Annotated[
@@ -63,11 +63,6 @@ class InstallCall(NamedTuple):
     uninstall: Annotated[bool, Option(("--uninstall",), "Take out what this command put in.")] = False
     dry_run: Annotated[bool, Option(("--dry-run",), "Show what would be written, and write nothing.")] = False
     yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def install(call: InstallCall) -> ExitCode:

@@ -3,9 +3,9 @@
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.core.errors import UsageError
@@ -25,7 +25,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 _Name = Annotated[str, Argument("What the key is called: whom or what it is for.")]
 
 
-class NewKeyCall(NamedTuple):
+class NewKeyCall(OrdinaryCall):
     """The command line of `key new`."""
 
     name: _Name
@@ -36,10 +36,6 @@ class NewKeyCall(NamedTuple):
     expires: Annotated[
         str, Option(("--expires",), "Until when: after 12h, 90d, 2w, 1y.", metavar="90d", shows_default=False)
     ] = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def new_key(call: NewKeyCall) -> None:
@@ -55,13 +51,8 @@ def new_key(call: NewKeyCall) -> None:
     output.notes([f"this is the key '{call.name}'; it is not kept, so that nobody can show it again"])
 
 
-class ListKeysCall(NamedTuple):
+class ListKeysCall(OrdinaryCall):
     """The command line of `key list`."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def list_keys(call: ListKeysCall) -> None:
@@ -75,14 +66,10 @@ def list_keys(call: ListKeysCall) -> None:
     output.notes([] if keys else ["there are no keys; dirindex key new NAME makes one"])
 
 
-class RevokeKeyCall(NamedTuple):
+class RevokeKeyCall(OrdinaryCall):
     """The command line of `key revoke`."""
 
     name: _Name
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def revoke_key(call: RevokeKeyCall) -> None:

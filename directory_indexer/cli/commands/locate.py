@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode
@@ -25,7 +24,7 @@ _MAX_TOKENS = 8000
 _MAX_BYTES = 1_000_000
 
 
-class LocateCall(NamedTuple):
+class LocateCall(OrdinaryCall):
     """The command line of `locate`."""
 
     places: Annotated[tuple[str, ...], Argument("Directories or files to look in.", metavar="[PATH]...")] = ()
@@ -37,10 +36,6 @@ class LocateCall(NamedTuple):
     ] = _MAX_TOKENS
     all: Annotated[bool, Option(("--all",), "List files with much weaker evidence, too.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def locate(call: LocateCall) -> ExitCode:

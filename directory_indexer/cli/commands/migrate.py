@@ -1,9 +1,8 @@
 """`dirindex migrate`: copy the vectors to a Qdrant server or back."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
@@ -16,7 +15,7 @@ with lazily:
     from directory_indexer.text.formatting import plain
 
 
-class MigrateCall(NamedTuple):
+class MigrateCall(VerboseCall):
     """The command line of `migrate`."""
 
     to_server: Annotated[
@@ -25,11 +24,6 @@ class MigrateCall(NamedTuple):
     to_embedded: Annotated[
         bool, Option(("--to-embedded",), "Copy them from the configured server back to this machine.")
     ] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def migrate(call: MigrateCall) -> ExitCode:

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, NoServer, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 _MAX_TOKENS = 600
 
 
-class OutlineCall(NamedTuple):
+class OutlineCall(VerboseCall):
     """The command line of `outline`."""
 
     places: Annotated[
@@ -34,12 +33,7 @@ class OutlineCall(NamedTuple):
         int, Option(("--max-tokens",), "Fold each outline to this many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def outline(call: OutlineCall) -> None:

@@ -2,11 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.collections import DEFAULT
@@ -25,17 +24,13 @@ with lazily:
 _NAME = r"[\w][\w .-]{0,63}"
 
 
-class ScopeCall(NamedTuple):
+class ScopeCall(OrdinaryCall):
     """The command line of `scope`."""
 
     name: Annotated[str, Argument("The name; none: all scopes are shown.", shows_default=False)] = ""
     paths: Annotated[tuple[Path, ...], Argument("The directories that it means from now on.", parse=parse_path)] = ()
     remove: Annotated[bool, Option(("--remove",), "Forget the name; the directories stay indexed.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def scope(call: ScopeCall) -> None:

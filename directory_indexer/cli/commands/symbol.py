@@ -1,10 +1,9 @@
 """`dirindex symbol`: find where a name is defined and who uses it."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode
@@ -21,7 +20,7 @@ _MAX_TOKENS = 2000
 _MAX_LEVELS = 5
 
 
-class SymbolCall(NamedTuple):
+class SymbolCall(OrdinaryCall):
     """The command line of `symbol`."""
 
     name: Annotated[str, Argument("A name, or Class.name, or module.name.")]
@@ -34,10 +33,6 @@ class SymbolCall(NamedTuple):
         int, Option(("--max-tokens",), "Show at most so many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def symbol(call: SymbolCall) -> ExitCode:

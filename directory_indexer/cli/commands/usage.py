@@ -2,12 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.options import AsJson, Quiet, Verbose
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Argument, Command
+from directory_indexer.cli.parameters import Argument, Call, Command
 from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.lazy import lazily
 
@@ -25,7 +25,7 @@ _PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.gemini/tmp", "~/.local
 _NO_SESSION = f"no session was found; assistants keep theirs in {', '.join(_PLACES[:-1])} and {_PLACES[-1]}"
 
 
-class UsageCall(NamedTuple):
+class UsageCall(Call):
     """The command line of `usage`."""
 
     paths: Annotated[
