@@ -33,7 +33,7 @@ with lazily:
     from directory_indexer.embedding import Embedder
     from directory_indexer.embedding.likeness import likeness
     from directory_indexer.search.nearest import Nearest
-    from directory_indexer.search.passage_filters import filter_passages
+    from directory_indexer.search.scope import filter_passages
     from directory_indexer.search.waiting_candidates import WaitingCandidates
 
 _MAX_EXACT = DEPTH // 2

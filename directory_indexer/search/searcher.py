@@ -70,7 +70,7 @@ from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.search.nearest import Nearest
-    from directory_indexer.search.passage_filters import narrow_scope
+    from directory_indexer.search.scope import narrow_scope
     from directory_indexer.storage.documents.statistics import Facets
 
 
