@@ -21,7 +21,6 @@ with lazily:
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
     from directory_indexer.collections.originals import pieces_of
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import sent_lines
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -93,7 +92,7 @@ def add(call: AddCall) -> ExitCode:
             for document in sent
         )
     if call.as_json:
-        output.data(json_pages.record_json(SentAnswers(answers, tuple(refused))))
+        output.record(SentAnswers(answers, tuple(refused)))
     else:
         output.lines(sent_lines(answers))
     is_failed = any(answer.document.state == "failed" for answer in answers)

@@ -13,7 +13,6 @@ with lazily:
     from directory_indexer.api.collections import backup_answer
     from directory_indexer.collections.backup import back_up
     from directory_indexer.collections.collections import Collections
-    from directory_indexer.text import json_pages
     from directory_indexer.text.formatting import count, size
 
 
@@ -32,7 +31,7 @@ def backup(call: BackupCall) -> None:
     app = open_app(call.config, call.data_dir, output)
     report = back_up(app, Collections(app), call.target, report_progress=lambda text: output.notes([text]))
     if call.as_json:
-        output.data(json_pages.record_json(backup_answer(report)))
+        output.record(backup_answer(report))
         return
     indexed, sent = count(report.n_indexed, "indexed file"), count(report.n_documents, "document")
     holds = f"{count(report.n_collections, 'collection')} with {indexed} and {sent} that were sent"

@@ -11,7 +11,6 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.api.collections import CollectionsAnswer, DeletedAnswer, collection_entry
     from directory_indexer.collections.collections import Collections
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import collection_lines
 
 
@@ -27,7 +26,7 @@ def list_collections(call: ListCollectionsCall) -> None:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     entries = tuple(map(collection_entry, Collections(open_app(call.config, call.data_dir, output)).list()))
     if call.as_json:
-        output.data(json_pages.record_json(CollectionsAnswer(entries)))
+        output.record(CollectionsAnswer(entries))
     else:
         output.lines(collection_lines(entries))
 
@@ -45,7 +44,7 @@ def create_collection(call: CreateCollectionCall) -> None:
     collections = Collections(open_app(call.config, call.data_dir, output))
     name = collections.create(call.name, description=call.description)
     if call.as_json:
-        output.data(json_pages.record_json(collection_entry(collections.look_at(name))))
+        output.record(collection_entry(collections.look_at(name)))
     else:
         output.notes([f"made the collection '{name}'; dirindex add --collection {name} FILE puts documents in"])
 
@@ -63,7 +62,7 @@ def describe_collection(call: DescribeCollectionCall) -> None:
     collections = Collections(open_app(call.config, call.data_dir, output))
     collections.describe(call.name, call.description)
     if call.as_json:
-        output.data(json_pages.record_json(collection_entry(collections.look_at(call.name))))
+        output.record(collection_entry(collections.look_at(call.name)))
 
 
 class DeleteCollectionCall(OrdinaryCall):
@@ -86,7 +85,7 @@ def delete_collection(call: DeleteCollectionCall) -> None:
         )
     collections.delete(call.name)
     if call.as_json:
-        output.data(json_pages.record_json(DeletedAnswer((call.name,))))
+        output.record(DeletedAnswer((call.name,)))
     else:
         output.notes([f"deleted the collection '{call.name}'"])
 

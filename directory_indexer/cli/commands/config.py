@@ -10,10 +10,11 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer import policies
+    from directory_indexer.api.reports import config_answer
     from directory_indexer.config import config_location, load_config
     from directory_indexer.config.settings import write_example
     from directory_indexer.embedding import models
-    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text import reports
 
 
 class ShowConfigCall(VerboseCall):
@@ -28,7 +29,7 @@ def show_config(call: ShowConfigCall) -> None:
     if advice := models.advice(policies.embedding_space(loaded.config.embedding)):
         loaded = loaded._replace(warnings=(*loaded.warnings, advice))
     if call.as_json:
-        output.data(json_pages.config_json(loaded))
+        output.record(config_answer(loaded))
     else:
         output.lines(reports.config_lines(loaded))
     output.notes(loaded.warnings)

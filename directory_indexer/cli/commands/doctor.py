@@ -11,6 +11,7 @@ from directory_indexer.core.errors import ExitCode, StoreError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api.reports import doctor_answer
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import end_lingering
     from directory_indexer.collections.checkup import (
@@ -22,7 +23,7 @@ with lazily:
     from directory_indexer.collections.collections import OpenCollection
     from directory_indexer.config.collections import CollectionName
     from directory_indexer.core.notes import Finding, Verdict
-    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text import reports
 
 
 class DoctorCall(VerboseCall):
@@ -59,7 +60,7 @@ def doctor(call: DoctorCall) -> ExitCode:
     if call.collection:
         findings = [finding._replace(hint=_hint_for_collection(finding.hint, call.collection)) for finding in findings]
     if call.as_json:
-        output.data(json_pages.doctor_json(findings))
+        output.record(doctor_answer(findings))
     else:
         output.lines(reports.doctor_lines(findings))
     return ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE

@@ -60,7 +60,7 @@ def list_documents(call: ListDocumentsCall) -> None:
         state=State(call.state) if call.state else None,
     )
     if call.as_json:
-        output.data(json_pages.record_json(documents_answer(page)))
+        output.record(documents_answer(page))
         return
     output.lines(document_lines(map(document_entry, page.documents)))
     if not page.documents and not (call.state or call.cursor):
@@ -85,7 +85,7 @@ def get_document(call: GetDocumentCall) -> None:
     if not call.text and not call.lines:
         entry = document_entry(operations.document(call.collection or DEFAULT, call.doc_id))
         if call.as_json:
-            output.data(json_pages.record_json(entry))
+            output.record(entry)
         else:
             output.lines(fact_lines(entry))
         return
@@ -144,7 +144,7 @@ def delete_documents(call: DeleteDocumentsCall) -> None:
         if not call.as_json:
             output.notes([f"{doc_id} is deleted"])
     if call.as_json:
-        output.data(json_pages.record_json(DeletedAnswer(tuple(call.doc_ids))))
+        output.record(DeletedAnswer(tuple(call.doc_ids)))
 
 
 class RefreshDocumentsCall(OrdinaryCall):
@@ -166,7 +166,7 @@ def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
         sent_answer(ingest.refresh(call.collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in call.doc_ids
     )
     if call.as_json:
-        output.data(json_pages.record_json(SentAnswers(sent, ())))
+        output.record(SentAnswers(sent, ()))
     else:
         output.lines(sent_lines(sent))
     return ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE

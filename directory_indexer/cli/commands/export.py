@@ -23,11 +23,12 @@ from directory_indexer.integrations.exporting.formats import (
 )
 
 with lazily:
+    from directory_indexer.api.reports import export_answer
     from directory_indexer.app import App
     from directory_indexer.cli.signals import StopSwitch
     from directory_indexer.integrations.exporting.exporter import ExportRequest
     from directory_indexer.storage.documents.runs import Outcome
-    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text import reports
     from directory_indexer.text.formatting import plain
 
 _TITLES = any_of(row.title for row in EXPORT_FORMATS)
@@ -73,7 +74,7 @@ def export(call: ExportCall) -> ExitCode:
     with output.progress(must_stop=switch.must_stop) as listener:
         report = app.exporter.to_file(place_path(call.file), request, listener=listener, must_stop=switch.must_stop)
     if call.as_json:
-        output.data(json_pages.export_json(report))
+        output.record(export_answer(report))
     else:
         output.notes([plain(reports.export_lines(report, paths=output.paths)).rstrip()])
     return ExitCode.DONE if report.outcome is Outcome.COMPLETED else ExitCode.INTERRUPTED

@@ -14,10 +14,10 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in, resolved_path
 
 with lazily:
+    from directory_indexer.api.reports import ForgetAnswer
     from directory_indexer.app import App
     from directory_indexer.indexing.roots import forgettable_path, require_forgettable
     from directory_indexer.storage.documents.queries import IndexScope
-    from directory_indexer.text import json_pages
     from directory_indexer.text.formatting import count, printable
 
 
@@ -47,7 +47,7 @@ def forget(call: ForgetCall) -> None:
     except OSError as error:
         left_behind.append(f"'{log}' cannot be removed, and may name its files: {error.strerror}")
     if call.as_json:
-        output.data(json_pages.forget_json(resolved_path(call.path), n_files=n_files))
+        output.record(ForgetAnswer(resolved_path(call.path), n_files))
     else:
         output.notes([f"{call.path} is no longer tracked; {count(n_files, 'file')} removed from the index"])
     output.notes(left_behind)

@@ -21,6 +21,7 @@ from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
+    from directory_indexer.api.status import PausedList, paused_of
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.cli.results import unseen_notes
@@ -184,7 +185,7 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
         time.sleep(_POLL_SECONDS)
     paused = app.run_control.paused()
     if output.as_json:
-        output.data(json_pages.paused_json(paused))
+        output.record(PausedList(tuple(map(paused_of, paused))))
     else:
         output.lines(index_reports.paused_lines(paused, runs, paths=output.paths))
 

@@ -32,7 +32,6 @@ with lazily:
     from directory_indexer.integrations.assistants.record import read_record
     from directory_indexer.text.formatting import count
     from directory_indexer.text.installs import change_lines, failure_lines, step_lines
-    from directory_indexer.text.json_pages import record_json
 
 if TYPE_CHECKING:
     from directory_indexer.integrations.assistants.clients import Client, System
@@ -92,7 +91,7 @@ def install(call: InstallCall) -> ExitCode:
         with recording(loaded.data_dir, plan):
             failures = change.apply(plan, loaded.data_dir)
     if call.as_json:
-        output.data(record_json(install_answer(plan, failures, is_dry_run=call.dry_run)))
+        output.record(install_answer(plan, failures, is_dry_run=call.dry_run))
     else:
         output.lines(failure_lines(failures))
         output.notes(_closing_notes(change, dry_run=call.dry_run))

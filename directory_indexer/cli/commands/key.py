@@ -12,11 +12,11 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api.reports import KeyList, key_facts
     from directory_indexer.app import App
     from directory_indexer.config import load_config
     from directory_indexer.core.rights import Right
     from directory_indexer.storage.registry.keys import Keys
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import key_lines
 
 
@@ -47,7 +47,10 @@ def new_key(call: NewKeyCall) -> None:
         collections=call.collections,
         seconds=_seconds(call.expires) if call.expires else None,
     )
-    output.data(json_pages.key_json(key, secret=secret) if call.as_json else secret)
+    if call.as_json:
+        output.record(key_facts(key, secret=secret))
+    else:
+        output.data(secret)
     output.notes([f"this is the key '{call.name}'; it is not kept, so that nobody can show it again"])
 
 
@@ -60,7 +63,7 @@ def list_keys(call: ListKeysCall) -> None:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     keys = _keys(call.config, call.data_dir, output).all()
     if call.as_json:
-        output.data(json_pages.keys_json(keys))
+        output.record(KeyList(tuple(map(key_facts, keys))))
         return
     output.lines(key_lines(keys))
     output.notes([] if keys else ["there are no keys; dirindex key new NAME makes one"])
@@ -77,7 +80,7 @@ def revoke_key(call: RevokeKeyCall) -> None:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     revoked = _keys(call.config, call.data_dir, output).revoke(call.name)
     if call.as_json:
-        output.data(json_pages.key_json(revoked))
+        output.record(key_facts(revoked))
     output.notes([f"the key '{call.name}' is revoked"])
 
 

@@ -17,7 +17,6 @@ with lazily:
     from directory_indexer.search.locating import Located, LocateRequest
     from directory_indexer.search.locating import locate as find_places
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.symbols import located_lines
 
 _MAX_TOKENS = 8000
@@ -53,7 +52,7 @@ def locate(call: LocateCall) -> ExitCode:
     request = LocateRequest(report, scope, max_tokens=call.max_tokens, embedding_seconds=seconds, with_weaker=call.all)
     result = find_places(app.docstore, app.searcher, request)
     if call.as_json:
-        output.data(record_json(locate_answer(result, notes=changes)))
+        output.record(locate_answer(result, notes=changes))
     else:
         output.lines(located_lines(result, paths=output.paths if output.is_terminal else output.row_paths))
         output.notes((*_omissions(result, call), *changes, *result.notes), are_dim=True)

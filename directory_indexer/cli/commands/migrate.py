@@ -9,6 +9,7 @@ from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api.reports import migration_answer
     from directory_indexer.cli.signals import StopSwitch
     from directory_indexer.storage.documents.runs import Outcome
     from directory_indexer.text import json_pages, reports
@@ -40,7 +41,7 @@ def migrate(call: MigrateCall) -> ExitCode:
     with output.progress(must_stop=switch.must_stop) as listener:
         report = app.migration(to_server=call.to_server).run(listener=listener, stop_reason=switch.reason)
     if call.as_json:
-        output.data(json_pages.migration_json(report, endpoint=call.to_server))
+        output.record(migration_answer(report, endpoint=call.to_server))
     else:
         output.notes([plain(reports.migration_lines(report)).rstrip()])
     if report.outcome is not Outcome.COMPLETED:

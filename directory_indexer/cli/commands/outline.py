@@ -13,7 +13,6 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.api.contents import OutlineList, outline_answer
     from directory_indexer.search.locators import outline_at, outline_of
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def outline(call: OutlineCall) -> None:
     with app.docstore.snapshot() as snapshot:
         outlines = [outline_within(item, max_tokens=call.max_tokens) for item in _outlines(snapshot, call.places)]
     if call.as_json:
-        output.data(record_json(OutlineList(tuple(map(outline_answer, outlines)))))
+        output.record(OutlineList(tuple(map(outline_answer, outlines))))
         return
     for entry in outlines:
         output.lines(outline_lines(entry, paths=output.paths if output.is_terminal else output.row_paths))

@@ -14,7 +14,6 @@ with lazily:
     from directory_indexer.api.collections import restore_answer
     from directory_indexer.collections.restore import RestoreOptions
     from directory_indexer.collections.restore import restore as restore_backup
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import restore_notes
 
 
@@ -49,7 +48,7 @@ def restore(call: RestoreCall) -> None:
     options = RestoreOptions(may_replace=call.replace, accepts_settings=call.accept_settings)
     report = restore_backup(app, call.source, options, report_progress=lambda text: output.notes([text]))
     if call.as_json:
-        output.data(json_pages.record_json(restore_answer(report)))
+        output.record(restore_answer(report))
         return
     output.notes(
         [f"restored as of {report.made_at}: {report.n_collections:,} collections, {report.n_documents:,} documents"]

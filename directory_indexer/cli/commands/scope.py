@@ -18,7 +18,6 @@ with lazily:
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.search import collection_scopes
     from directory_indexer.search.coverage_warnings import require_indexed
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import scope_lines
 
 _NAME = r"[\w][\w .-]{0,63}"
@@ -63,7 +62,7 @@ def scope(call: ScopeCall) -> None:
             )
         named_scopes = {call.name: named_scopes[call.name]}
     if call.as_json:
-        output.data(json_pages.record_json(scopes_answer(named_scopes)))
+        output.record(scopes_answer(named_scopes))
     else:
         output.lines(scope_lines(named_scopes, paths=output.paths))
         output.notes([] if named_scopes else ["there are no scopes; dirindex scope NAME PATH... makes one"])

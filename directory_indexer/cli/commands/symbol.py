@@ -13,7 +13,6 @@ from directory_indexer.core.paths import resolved_path
 with lazily:
     from directory_indexer.api.symbols import symbol_answer
     from directory_indexer.search.symbols import find_symbol, symbol_notes, symbol_request
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.symbols import symbol_lines
 
 _MAX_TOKENS = 2000
@@ -49,7 +48,7 @@ def symbol(call: SymbolCall) -> ExitCode:
         result = find_symbol(snapshot, request)
     notes = (*changes, *symbol_notes(result))
     if call.as_json:
-        output.data(record_json(symbol_answer(result, notes=notes)))
+        output.record(symbol_answer(result, notes=notes))
     else:
         paths = output.paths if output.is_terminal else output.row_paths
         output.lines(symbol_lines(result, paths=paths, max_tokens=call.max_tokens))

@@ -15,7 +15,6 @@ with lazily:
     from directory_indexer.api.reports import usage_answer
     from directory_indexer.integrations.usage import usage_in
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.reports import unreadable_lines, usage_lines
 
 
@@ -48,7 +47,7 @@ def usage(call: UsageCall) -> ExitCode:
     places = list(map(os.path.expanduser, call.paths or _PLACES))
     answer = usage_answer(usage_in(places if call.paths else filter(os.path.exists, places)))
     if call.as_json:
-        output.data(record_json(answer))
+        output.record(answer)
     else:
         output.lines(usage_lines(answer))
         n_unreadable = len(answer.unreadable)
