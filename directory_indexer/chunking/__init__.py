@@ -30,6 +30,7 @@ LineWeights: TypeAlias = Callable[[Sequence[str]], Iterable[int]]
 `TOKEN_WEIGHT`, rounded up."""
 
 TOKEN_WEIGHT: Final = 3
+"""The weight of a token: English has 3.1 letters per token, white space included."""
 
 
 class ChunkPolicy(NamedTuple):

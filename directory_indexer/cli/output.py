@@ -22,10 +22,11 @@ with lazily:
 
     import typer
 
+    from directory_indexer.api.reports import error_answer
     from directory_indexer.cli.signals import without_echo
     from directory_indexer.storage.documents.runs import RunProgress
     from directory_indexer.text.formatting import Line, PathStyle, Span, Style, line, plain, printable
-    from directory_indexer.text.json_pages import error_json
+    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.progress import IndexSteps, ProgressLines
     from directory_indexer.text.terminal import LiveProgress, styled
 
@@ -81,6 +82,10 @@ class Output:
         stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
         stdout.flush()
 
+    def record(self, record: tuple[object, ...]) -> None:
+        """Write a record to standard output as one JSON object."""
+        self.data(record_json(record))
+
     @staticmethod
     def stream() -> TextIO:
         """Return standard output for other programs: UTF-8 whatever the locale, without newline translation."""
@@ -104,7 +109,7 @@ class Output:
     def error(self, error: DirIndexError) -> None:
         """Write an error and its hint, to standard output as JSON with `--json`."""
         if self.as_json:
-            self.data(error_json(error))
+            self.record(error_answer(error))
             return
         message = "\n".join(map(printable, error.message.split("\n")))
         _write_message(f"dirindex: {message}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, Union, dataclass_transform, get_args, get_origin, get_type_hints
 
 
 class Option(NamedTuple):
@@ -41,10 +41,18 @@ class OptionTable(NamedTuple):
     options: Mapping[str, Option]
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Call:
+    """The values of a command line: subclasses declare its parameters as fields, each with its default."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+
 class Command(NamedTuple):
     """A command: the record of its command line, and the function that runs it and whose docstring is its help."""
 
-    call: type[Any]
+    call: type[Call]
     run: Callable[[Any], int | None]
     help: str | None = None
 
@@ -69,9 +77,10 @@ class Parameter(NamedTuple):
     spec: Option | Argument | OptionTable
 
 
-def parameters_of(call: type[Any]) -> Iterator[Parameter]:
-    """Yield the parameters of a call in their order."""
-    for field, hint in get_type_hints(call, include_extras=True).items():
+def parameters_of(call: type[Call]) -> Iterator[Parameter]:
+    """Yield the parameters of a call in their order; what it shares with other commands is last."""
+    hints = get_type_hints(call, include_extras=True)
+    for field, hint in sorted(hints.items(), key=lambda item: item[0] not in call.__annotations__):
         annotated, spec = get_args(hint)
         types = get_args(annotated) if get_origin(annotated) in {Union, UnionType} else (annotated,)
         value_type = next(each for each in types if each is not NoneType)
@@ -81,13 +90,13 @@ def parameters_of(call: type[Any]) -> Iterator[Parameter]:
             get_args(value_type)[0] if is_repeated else value_type,
             is_repeated,
             is_optional=NoneType in types,
-            is_required=field not in call._field_defaults,
-            default=call._field_defaults.get(field),
+            is_required=not hasattr(call, field),
+            default=getattr(call, field, None),
             spec=spec,
         )
 
 
-def parse_call(call: type[Any], words: Sequence[str]) -> Any:
+def parse_call(call: type[Call], words: Sequence[str]) -> Any:
     """Return the call that a command line means; None if Typer has to parse it.
 
     Raises:
@@ -115,7 +124,7 @@ class _Target(NamedTuple):
 class _CommandLine:
     """A command line that is parsed word by word."""
 
-    def __init__(self, call: type[Any]) -> None:
+    def __init__(self, call: type[Call]) -> None:
         self._call = call
         self._parameters = list(parameters_of(call))
         self._targets = {name: target for parameter in self._parameters for name, target in _targets(parameter)}

@@ -5,22 +5,31 @@ A hit is opened in an editor at its line, or in a viewer at its page.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from blake3 import blake3
 
 from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Output
+from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import containers_around, display, exact_text
+from directory_indexer.core.safe_open import open_file, read_small_file
 from directory_indexer.integrations.editors import SET_EDITOR, editor_command, system_command, viewer_command
+
+if TYPE_CHECKING:
+    from directory_indexer.api.cursors import Position
+    from directory_indexer.app import App
 
 with lazily:
     import shlex
     import subprocess
 
-    from directory_indexer.cli.note_history import unseen_notes
     from directory_indexer.core.notes import Note
     from directory_indexer.formats.kinds import is_safe_to_open
     from directory_indexer.search.requests import Hit, SearchResult
@@ -30,10 +39,6 @@ with lazily:
     from directory_indexer.text.formatting import count
     from directory_indexer.text.results import View
     from directory_indexer.text.rows import Format, rows
-
-if TYPE_CHECKING:
-    from directory_indexer.api.cursors import Position
-    from directory_indexer.app import App
 
 
 _BYTES_PER_TOKEN = 3
@@ -187,3 +192,23 @@ def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
     if not command and not (hit.is_passage and is_safe_to_open(hit.path, hit.facts.kind)):
         raise UsageError(f"{display(hit.path)} is not handed to the desktop, which might run it", hint=SET_EDITOR)
     return command or system_command(path)
+
+
+def unseen_notes(data_dir: Path, notes: Mapping[str, str]) -> list[str]:
+    """Return the notes whose keys were not shown recently, and record them as shown."""
+    path, known = os.path.join(os.path.realpath(data_dir), _NAME), list[str]()
+    with contextlib.suppress(OSError, UnicodeDecodeError):  # missing, or not written by us
+        known = read_small_file(path, open_file, most_bytes=_MAX_BYTES).decode("ascii").split()
+    hashes = {blake3(key.encode("utf-8", "surrogatepass")).hexdigest(length=_HASH_BYTES): key for key in notes}
+    new = [notes[key] for hash_, key in hashes.items() if hash_ not in known]
+    if new:
+        latest = [*(hash_ for hash_ in known if hash_ not in hashes), *hashes][-_MAX_KEPT:]
+        with contextlib.suppress(OSError):
+            replace_file(Path(path), "\n".join(latest).encode("ascii"))
+    return new
+
+
+_NAME: Final = "notes-shown"
+_HASH_BYTES: Final = 8
+_MAX_KEPT: Final = 64
+_MAX_BYTES: Final = 64 << 10

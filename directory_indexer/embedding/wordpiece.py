@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final, TypeVar
 
+from directory_indexer.chunking import TOKEN_WEIGHT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import verified_file
 
@@ -190,7 +191,7 @@ _pieces_of_chunk = _BoundedCache[str, int](_count_pieces)
 
 def count_chunk_tokens(text: str) -> int:
     """Return the number of tokens of a text; one without spaces never counts for more than its parts."""
-    return -(-_line_weight(text) // _LETTERS_A_TOKEN)
+    return -(-_line_weight(text) // TOKEN_WEIGHT)
 
 
 def weigh_lines(lines: Sequence[str]) -> list[int]:
@@ -212,18 +213,18 @@ def _weigh_ascii(text: str) -> list[int]:
     marks = content.translate(None, _ALL_BUT_PUNCTUATION_AND_ENDS).split(b"\n")
     words = map(bytes.split, content.translate(_LOWER_WORDS, _CONTROL_BYTES).split(b"\n"))
     return [
-        _LETTERS_A_TOKEN * (len(marks_of_line) + sum(map(n_pieces, words_of_line)))
+        TOKEN_WEIGHT * (len(marks_of_line) + sum(map(n_pieces, words_of_line)))
         for marks_of_line, words_of_line in zip(marks, words, strict=True)
     ]
 
 
 def _line_weight(text: str) -> int:
     if text.isascii():
-        return _LETTERS_A_TOKEN * _count_ascii_tokens(text.encode())
+        return TOKEN_WEIGHT * _count_ascii_tokens(text.encode())
     n_syllables = sum(map(len, re.findall(_SYLLABIC_SCRIPTS, text)))
     n_letters = sum(map(len, re.findall(_OTHER_ALPHABETS, text)))
     read = re.sub(f"{_SYLLABIC_SCRIPTS}|{_OTHER_ALPHABETS}", " ", text) if n_letters or n_syllables else text
-    return _LETTERS_A_TOKEN * count_tokens(read) + 2 * n_syllables + n_letters
+    return TOKEN_WEIGHT * count_tokens(read) + 2 * n_syllables + n_letters
 
 
 # A single letter is a formula or an abbreviation, and left to the model, so that English texts are cut as it reads
@@ -236,6 +237,3 @@ _SYLLABIC_SCRIPTS: Final = "[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31f
 """Korean and Japanese syllables carry as much information as two letters each; Chinese characters are tokens as they
 are.
 """
-
-_LETTERS_A_TOKEN: Final = 3
-"""English has 3.1 letters per token, white space included."""

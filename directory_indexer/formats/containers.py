@@ -129,3 +129,12 @@ class Budget:
     def is_spent(self) -> bool:
         """Whether the budget of the whole container is used up, and not only that of one member."""
         return self.n_bytes < 0 or self.n_members < 0
+
+
+def open_git_file(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
+    """Refuse a file with the name of a git directory.
+
+    Raises:
+        ExtractionError: always.
+    """
+    raise ExtractionError("it only points to a git directory; the history belongs to the repository there")

@@ -36,8 +36,8 @@ with lazily:
     from directory_indexer.formats.books.mobi import extract_mobi
     from directory_indexer.formats.bsdtar import is_cabinet, is_rar, open_with_bsdtar
     from directory_indexer.formats.calendars import extract_calendar, extract_contacts, rejoin_split_characters
+    from directory_indexer.formats.containers import open_git_file
     from directory_indexer.formats.database import extract_database, is_database
-    from directory_indexer.formats.git import open_git_file
     from directory_indexer.formats.html import extract_html, extract_svg
     from directory_indexer.formats.iwork import extract_iwork, is_iwork
     from directory_indexer.formats.mail.message import (

@@ -12,8 +12,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
-from directory_indexer.parsing.workers import run_tasks
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure, run_tasks
 
 with lazily:
     from directory_indexer.ocr.pages import lower_priority, read_page

@@ -26,8 +26,7 @@ from directory_indexer.ocr.reader import PAGE_LIMITS, LocalReader
 from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
 from directory_indexer.ocr.service import Access, ReadingService, Transcript
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.parsing.tasks import Task
-from directory_indexer.parsing.workers import run_tasks
+from directory_indexer.parsing.tasks import Task, run_tasks
 from directory_indexer.telemetry import spans
 
 with lazily:

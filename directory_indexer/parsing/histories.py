@@ -14,6 +14,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Generator, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -24,8 +25,7 @@ from directory_indexer.core.files import FileFailure, SourceFile, Stage, storabl
 from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.paths import FilePath, exact_text, members_directory, prefix_of
 from directory_indexer.core.safe_open import is_there, open_file, read_small_file
-from directory_indexer.formats.document import FileFacts
-from directory_indexer.formats.git import Commit, commit_document
+from directory_indexer.formats.document import Document, FileFacts, Metadata, single_line
 from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
 from directory_indexer.parsing.one_file import outcome_of
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
@@ -258,3 +258,39 @@ _ISOLATION: Final = {
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_LAZY_FETCH": "1",
 }
+
+
+class Commit(NamedTuple):
+    """A commit; times are in seconds since the epoch, and `files` are those that differ from its first parent."""
+
+    hash: str
+    author: str
+    written_at: int
+    committed_at: int
+    message: str
+    files: Sequence[str]
+
+
+def commit_document(commit: Commit, kind: str) -> Document:
+    """Return a commit as a document: its message, and below it the changed files."""
+    subject, _, body = commit.message.strip("\n").partition("\n")
+    files = [*commit.files[:_MAX_FILES]]
+    if len(commit.files) > _MAX_FILES:
+        files.append(f"and {len(commit.files) - _MAX_FILES} more")
+    parts = (subject, body.strip("\n")[:_MAX_MESSAGE], "\n".join(files))
+    text = "\n\n".join(filter(None, parts)).replace("\r\n", "\n").replace("\r", "\n")
+    metadata = Metadata(
+        authors=(commit.author,), created=_format_time(commit.written_at), modified=_format_time(commit.committed_at)
+    )
+    return Document(text + "\n", kind, single_line(subject), metadata=metadata)
+
+
+def _format_time(seconds: int) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+_MAX_FILES: Final = 200
+_MAX_MESSAGE: Final = 100_000

@@ -33,8 +33,8 @@ from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.ranking.traces import Frame
-    from directory_indexer.search.passage_filters import filter_passages
     from directory_indexer.search.requests import SearchRequest
+    from directory_indexer.search.scope import filter_passages
 
 
 def boost_definitions(

@@ -25,7 +25,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Metadata
-from directory_indexer.ranking.candidates import Excerpt
+from directory_indexer.ranking.candidates import Excerpt, Explanation
 from directory_indexer.ranking.excerpts import MarkedTerms, excerpt
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
@@ -61,11 +61,18 @@ def _make_hit(passage: RankedPassage, terms: MarkedTerms, excerpt_chars: int) ->
     stored, ranked, _, also_in, line = passage
     chunk = stored.chunk
     best = excerpt(chunk.text, terms, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
-    row, cell = sheet_place(chunk, best)
+    hit = hit_of(stored, best, score=ranked.score, explanation=ranked.explanation)
+    return hit._replace(n_more_in_file=ranked.n_more_in_file, also_in=also_in)
+
+
+def hit_of(stored: IndexedChunk, excerpt: Excerpt, *, score: float, explanation: Explanation) -> Hit:
+    """Return the hit of a passage with an excerpt of it."""
+    chunk = stored.chunk
+    row, cell = _sheet_place(chunk, excerpt)
     return Hit(
         path=stored.path,
         facts=stored.facts,
-        score=ranked.score,
+        score=score,
         chunk_id=stored.chunk_id,
         ordinal=chunk.ordinal,
         start_line=chunk.start_line,
@@ -73,11 +80,9 @@ def _make_hit(passage: RankedPassage, terms: MarkedTerms, excerpt_chars: int) ->
         page=chunk.page,
         heading=chunk.heading,
         text=chunk.text,
-        excerpt=best,
-        n_more_in_file=ranked.n_more_in_file,
-        explanation=ranked.explanation,
+        excerpt=excerpt,
+        explanation=explanation,
         start_char=chunk.start_char,
-        also_in=also_in,
         row=row,
         cell=cell,
     )
@@ -101,7 +106,7 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
 
 
-def sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
+def _sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
     """Return the row and the first cell of a sheet in which an excerpt matches; 0 and "" if they are unknown."""
     n_lines = excerpt.line - chunk.start_line
     if (place := row_at(chunk.cell, n_lines)) is None:

@@ -267,10 +267,7 @@ class _Report:
             module = _module_of(path)
             phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
             expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
-            ranked = self._snapshot.words.ranked(
-                expression, file_ids_json=self._scope.file_ids_json, limit=_MAX_IMPORTERS
-            )
-            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+            chunks = self._with_words(expression, limit=_MAX_IMPORTERS)
             for chunk in chunks:
                 if chunk.path != path and chunk.facts.kind in GROUPS["code"]:
                     yield self._at(chunk, module, f"imports {name}", _IMPORTER_WEIGHT / (rank + 1) / len(chunks) ** 0.3)
@@ -291,10 +288,7 @@ class _Report:
         tokens = tuple(query_words(name))
         if not tokens:
             return []
-        ranked = self._snapshot.words.ranked(
-            f"heading : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_ALIKE * 4
-        )
-        chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+        chunks = self._with_words(f"heading : {phrase_of(tokens)}", limit=_MAX_ALIKE * 4)
         return [
             chunk for chunk in chunks if chunk.facts.kind in GROUPS["code"] and name in _own_names(chunk.chunk.heading)
         ]
@@ -320,18 +314,18 @@ class _Report:
         """Yield the files that several commits changed together with the likeliest ones."""
         for rank, path in enumerate(paths[:_MAX_NEIGHBOUR_FILES]):
             name = os.path.basename(exact_text(path))
-            ranked = self._snapshot.words.ranked(
-                f"text : {phrase_of((*query_words(name),))}",
-                file_ids_json=self._scope.file_ids_json,
-                limit=_MAX_COMMITS,
-            )
-            chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+            chunks = self._with_words(f"text : {phrase_of((*query_words(name),))}", limit=_MAX_COMMITS)
             commits = [_changed_by(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"]
             own = [changed for changed in commits if path in changed]
             for other, n_times in Counter(other for changed in own for other in changed).items():
                 if n_times > 1 and other != path:
                     weight = _CO_CHANGE_WEIGHT * n_times / len(own) / (rank + 1)
                     yield from self._beginning(other, f"changed together with {name} {n_times} times", weight)
+
+    def _with_words(self, expression: str, *, limit: int) -> list[IndexedChunk]:
+        """Return the best chunks of the scope that match an expression."""
+        ranked = self._snapshot.words.ranked(expression, file_ids_json=self._scope.file_ids_json, limit=limit)
+        return list(self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values())
 
     def _beginning(self, path: FilePath, reason: str, weight: float) -> Iterator[Evidence]:
         chunks = self._snapshot.chunks.of_file(path)

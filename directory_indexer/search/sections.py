@@ -105,7 +105,6 @@ def first_line(text: str, *, most: int) -> str:
 
 FEW_HITS: Final = 3
 _MAX_CHARACTERS: Final = 12_000
-_HEADING_SEPARATOR: Final = " > "
 
 
 def expand_to_sections(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -134,5 +133,5 @@ def _sharing(chunks: Iterable[Chunk], names: frozenset[str]) -> Iterable[Chunk]:
 
 def _section_paths(heading: str) -> frozenset[str]:
     """Return the paths of the sections in a chunk: several small ones may share one."""
-    above, separator, last = heading.rpartition(_HEADING_SEPARATOR)
-    return frozenset(f"{above}{separator}{name}" for name in last.split(", ") if name)
+    above, separator, last = heading.rpartition(SEPARATOR)
+    return frozenset(f"{above}{separator}{name}" for name in last.split(_COMMA) if name)

@@ -21,8 +21,8 @@ from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.ranking.candidates import NO_EXPLANATION, OTHER_MODEL, Excerpt, Model
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.search.coverage_warnings import embedding_warnings, require_comparable, require_indexed
-from directory_indexer.search.hits import add_document_facts, copies_in_scope, sheet_place
+from directory_indexer.search.hits import add_document_facts, copies_in_scope, hit_of
+from directory_indexer.search.query_warnings import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.search.requests import EXCERPT_CHARS, Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.scope import Scope, resolve_scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
@@ -207,22 +207,6 @@ def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
     chunk = stored.chunk
     text = chunk.text[:EXCERPT_CHARS].rstrip()
     excerpt = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
-    row, cell = sheet_place(chunk, excerpt)
-    return Hit(
-        path=stored.path,
-        facts=stored.facts,
-        score=min(max(score, 0.0), 1.0),
-        chunk_id=stored.chunk_id,
-        ordinal=chunk.ordinal,
-        start_line=chunk.start_line,
-        end_line=chunk.end_line,
-        page=chunk.page,
-        heading=chunk.heading,
-        text=chunk.text,
-        excerpt=excerpt,
-        explanation=NO_EXPLANATION._replace(semantic_score=score),
-        start_char=chunk.start_char,
-        agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])),
-        row=row,
-        cell=cell,
-    )
+    explanation = NO_EXPLANATION._replace(semantic_score=score)
+    hit = hit_of(stored, excerpt, score=min(max(score, 0.0), 1.0), explanation=explanation)
+    return hit._replace(agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])))

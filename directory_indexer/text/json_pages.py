@@ -10,39 +10,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from directory_indexer.api.fields import JsonObject, to_json_object
-from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.api.contents import converted, found_file, grep_answer, text_answer
+    from directory_indexer.api.contents import found_file, grep_answer, text_answer
     from directory_indexer.api.cursors import Position
     from directory_indexer.api.hits import facets_answer, passage_of, search_answer
     from directory_indexer.api.reports import (
-        ForgetAnswer,
-        KeyList,
-        config_answer,
-        doctor_answer,
         endpoint_setting,
-        error_answer,
-        export_answer,
-        key_facts,
-        migration_answer,
     )
     from directory_indexer.api.runs import plan_answer, run_report
-    from directory_indexer.api.status import PausedList, paused_of, status_answer
-    from directory_indexer.config import LoadedConfig
-    from directory_indexer.core.notes import Finding
-    from directory_indexer.core.paths import FilePath
+    from directory_indexer.api.status import status_answer
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport, MigrationReport
+    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
     from directory_indexer.indexing.status import StatusReport
-    from directory_indexer.integrations.exporting.exporter import ExportReport
     from directory_indexer.search.grep import GrepMatches, GrepRequest
     from directory_indexer.search.requests import SearchRequest, SearchResult
     from directory_indexer.search.texts import FileText
-    from directory_indexer.storage.documents.runs import PausedRun
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
-    from directory_indexer.storage.registry.keys import Key
 
 PAGE_BYTES = 200_000
 """Maximum size of a page: a program reads it at once, and it does not flood a terminal."""
@@ -67,12 +52,12 @@ def search_json(
     n_shown = _n_fitting(map(to_json_object, hits), room, at_least=1)
     is_truncated = n_shown < len(hits) or result.is_truncated
     cursor = position.cursor_after(result.hits[:n_shown], state=result.state) if is_truncated else None
-    return _text(search_answer(result, index=index, hits=hits[:n_shown], next_cursor=cursor))
+    return record_json(search_answer(result, index=index, hits=hits[:n_shown], next_cursor=cursor))
 
 
 def facets_json(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> str:
     """Format the facets of the files that a search covers."""
-    return _text(facets_answer(request, facets, index=index))
+    return record_json(facets_answer(request, facets, index=index))
 
 
 def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
@@ -80,7 +65,7 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     answer = text_answer(file_text)
     part = _part_that_fits(file_text, _room(to_json_object(answer._replace(text="")), page_bytes))
     is_cut = bool(part.next_start_line or part.next_chunks)
-    return _text(answer._replace(truncated=is_cut, **part._asdict()))
+    return record_json(answer._replace(truncated=is_cut, **part._asdict()))
 
 
 def grep_json(
@@ -88,7 +73,7 @@ def grep_json(
 ) -> str:
     """Format all matches, however many there are: a part could be mistaken for all of them."""
     found_files = (found_file(file, with_lines=with_lines) for file in files)
-    return _text(grep_answer(request.pattern.patterns, found_files, notes=notes))
+    return record_json(grep_answer(request.pattern.patterns, found_files, notes=notes))
 
 
 def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
@@ -103,39 +88,9 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
     return _with_lists(page, {"failures": len(page["failures"])}, page_bytes)
 
 
-def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
-    """Format the report of a migration, and the setting that makes the index use the copied vectors."""
-    return _text(migration_answer(report, endpoint=endpoint))
-
-
-def export_json(report: ExportReport) -> str:
-    """Format the report of an export."""
-    return _text(export_answer(report))
-
-
-def convert_json(source: str, text: str, *, file: FilePath | None) -> str:
-    """Format a converted document, or the file that it was written to."""
-    return _text(converted(source, text if file is None else None, file=file))
-
-
 def record_json(record: tuple[Any, ...]) -> str:
     """Format a record that is always small, or has its own paging."""
-    return _text(record)
-
-
-def forget_json(path: str, *, n_files: int) -> str:
-    """Format the report of `forget`."""
-    return _text(ForgetAnswer(path, n_files))
-
-
-def key_json(key: Key, *, secret: str | None = None) -> str:
-    """Format the facts of a key; with the secret itself when it is created."""
-    return _text(key_facts(key, secret=secret))
-
-
-def keys_json(keys: Sequence[Key]) -> str:
-    """Format the facts of all keys."""
-    return _text(KeyList(tuple(map(key_facts, keys))))
+    return json.dumps(to_json_object(record))
 
 
 def endpoint_json(endpoint: str | None) -> str:
@@ -157,26 +112,6 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
     return _with_lists(page, lists, page_bytes)
 
 
-def paused_json(paused: Iterable[PausedRun]) -> str:
-    """Format the paused runs."""
-    return _text(PausedList(tuple(map(paused_of, paused))))
-
-
-def doctor_json(findings: Sequence[Finding]) -> str:
-    """Format the findings of a check."""
-    return _text(doctor_answer(findings))
-
-
-def config_json(loaded: LoadedConfig) -> str:
-    """Format every setting with its origin; keys of services are asterisks."""
-    return _text(config_answer(loaded))
-
-
-def error_json(error: DirIndexError) -> str:
-    """Format an error that ends a command."""
-    return _text(error_answer(error))
-
-
 class _Part(NamedTuple):
     """The part of a text that fits: its last line, and where the rest begins."""
 
@@ -184,10 +119,6 @@ class _Part(NamedTuple):
     end_line: int
     next_start_line: int | None = None
     next_chunks: str | None = None
-
-
-def _text(record: tuple[Any, ...]) -> str:
-    return json.dumps(to_json_object(record))
 
 
 def _room(empty_page: JsonObject, page_bytes: int) -> int:

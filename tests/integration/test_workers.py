@@ -23,8 +23,7 @@ from directory_indexer.formats.extraction import extract
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
-from directory_indexer.parsing.workers import run_tasks
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure, run_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 
 from directory_indexer.config.sources import parse_jsonc
 from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing, missing_containers
-from directory_indexer.integrations.assistants.formats import TOML
+from directory_indexer.integrations.assistants.formats import BEGIN, END, TOML, Marked
 from directory_indexer.integrations.assistants.json_text import JSON
-from directory_indexer.integrations.assistants.plain_text import BEGIN, END, Marked
 from directory_indexer.integrations.assistants.planning import splice
 from directory_indexer.integrations.assistants.yaml_text import YAML
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.cli.note_history import unseen_notes
+from directory_indexer.cli.results import unseen_notes
 
 if TYPE_CHECKING:
     from pathlib import Path

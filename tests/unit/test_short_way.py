@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from directory_indexer.cli.command_line import cli, short_help, typer_callback
 from directory_indexer.cli.command_table import COMMANDS, command_named, parsed_command
-from directory_indexer.cli.parameters import Command, Option, OptionTable, parameters_of, parse_call
+from directory_indexer.cli.parameters import Call, Command, Option, OptionTable, parameters_of, parse_call
 from directory_indexer.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ def parsed_by_typer(name: str, words: list[str]) -> Any:
     return calls[0] if calls else None
 
 
+def assert_same(call: Call, other: Call) -> None:
+    assert [getattr(call, each.field) for each in parameters_of(type(call))] == [
+        getattr(other, each.field) for each in parameters_of(type(call))
+    ]
+
+
 def option_names(name: str) -> Iterator[str]:
     for parameter in parameters_of(PLAIN[name].call):
         options = parameter.spec.options.values() if isinstance(parameter.spec, OptionTable) else [parameter.spec]
@@ -58,7 +64,7 @@ def test_what_is_parsed_the_short_way_is_what_typer_parses(line: tuple[str, list
     except UsageError:
         return
     if call is not None:
-        assert call == parsed_by_typer(name, words)
+        assert_same(call, parsed_by_typer(name, words))
 
 
 @pytest.mark.parametrize("name", sorted(PLAIN))
@@ -72,7 +78,7 @@ def test_every_option_is_parsed_the_short_way(name: str) -> None:
             line = [*words, *(word for each in required for word in each)]
             call = parse_call(PLAIN[name].call, line)
             assert call is not None, line
-            assert call == parsed_by_typer(name, line)
+            assert_same(call, parsed_by_typer(name, line))
 
 
 @pytest.mark.parametrize(

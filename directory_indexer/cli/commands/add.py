@@ -6,11 +6,10 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.collections import DEFAULT
@@ -22,14 +21,13 @@ with lazily:
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
     from directory_indexer.collections.originals import read_pieces
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import sent_lines
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
 _STANDARD_INPUT = "-"
 
 
-class AddCall(NamedTuple):
+class AddCall(OrdinaryCall):
     """The command line of `add`."""
 
     sources: Annotated[tuple[str, ...], Argument("What to send; - is standard input.", metavar="FILE|URL|-")]
@@ -58,10 +56,6 @@ class AddCall(NamedTuple):
         False
     )
     create: Annotated[bool, Option(("--create",), "Make the collection if there is none.")] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def add(call: AddCall) -> ExitCode:
@@ -98,7 +92,7 @@ def add(call: AddCall) -> ExitCode:
             for document in sent
         )
     if call.as_json:
-        output.data(json_pages.record_json(SentAnswers(answers, tuple(refused))))
+        output.record(SentAnswers(answers, tuple(refused)))
     else:
         output.lines(sent_lines(answers))
     is_failed = any(answer.document.state == "failed" for answer in answers)

@@ -1,11 +1,10 @@
 """`dirindex backup`: copy the data directory."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
@@ -14,18 +13,13 @@ with lazily:
     from directory_indexer.api.collections import backup_answer
     from directory_indexer.collections.backup import back_up
     from directory_indexer.collections.collections import Collections
-    from directory_indexer.text import json_pages
     from directory_indexer.text.formatting import count, size
 
 
-class BackupCall(NamedTuple):
+class BackupCall(OrdinaryCall):
     """The command line of `backup`."""
 
     target: Annotated[Path, Argument("A directory that is not there, or is empty.", parse=parse_path, metavar="TARGET")]
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def backup(call: BackupCall) -> None:
@@ -37,7 +31,7 @@ def backup(call: BackupCall) -> None:
     app = open_app(call.config, call.data_dir, output)
     report = back_up(app, Collections(app), call.target, report_progress=lambda text: output.notes([text]))
     if call.as_json:
-        output.data(json_pages.record_json(backup_answer(report)))
+        output.record(backup_answer(report))
         return
     indexed, sent = count(report.n_indexed, "indexed file"), count(report.n_documents, "document")
     holds = f"{count(report.n_collections, 'collection')} with {indexed} and {sent} that were sent"

@@ -1,9 +1,8 @@
 """`dirindex collection`: create, list, describe and delete collections."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -12,20 +11,14 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.api.collections import CollectionsAnswer, DeletedAnswer, collection_entry
     from directory_indexer.collections.collections import Collections
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import collection_lines
 
 
 _Name = Annotated[str, Argument("Small letters, digits and hyphens.")]
 
 
-class ListCollectionsCall(NamedTuple):
+class ListCollectionsCall(OrdinaryCall):
     """The command line of `collection list`."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def list_collections(call: ListCollectionsCall) -> None:
@@ -33,20 +26,16 @@ def list_collections(call: ListCollectionsCall) -> None:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     entries = tuple(map(collection_entry, Collections(open_app(call.config, call.data_dir, output)).list()))
     if call.as_json:
-        output.data(json_pages.record_json(CollectionsAnswer(entries)))
+        output.record(CollectionsAnswer(entries))
     else:
         output.lines(collection_lines(entries))
 
 
-class CreateCollectionCall(NamedTuple):
+class CreateCollectionCall(OrdinaryCall):
     """The command line of `collection create`."""
 
     name: _Name
     description: Annotated[str, Option(("--description",), "What it is for.")] = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def create_collection(call: CreateCollectionCall) -> None:
@@ -55,20 +44,16 @@ def create_collection(call: CreateCollectionCall) -> None:
     collections = Collections(open_app(call.config, call.data_dir, output))
     name = collections.create(call.name, description=call.description)
     if call.as_json:
-        output.data(json_pages.record_json(collection_entry(collections.look_at(name))))
+        output.record(collection_entry(collections.look_at(name)))
     else:
         output.notes([f"made the collection '{name}'; dirindex add --collection {name} FILE puts documents in"])
 
 
-class DescribeCollectionCall(NamedTuple):
+class DescribeCollectionCall(OrdinaryCall):
     """The command line of `collection describe`."""
 
     name: _Name
     description: Annotated[str, Argument("What it is for.")]
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def describe_collection(call: DescribeCollectionCall) -> None:
@@ -77,18 +62,14 @@ def describe_collection(call: DescribeCollectionCall) -> None:
     collections = Collections(open_app(call.config, call.data_dir, output))
     collections.describe(call.name, call.description)
     if call.as_json:
-        output.data(json_pages.record_json(collection_entry(collections.look_at(call.name))))
+        output.record(collection_entry(collections.look_at(call.name)))
 
 
-class DeleteCollectionCall(NamedTuple):
+class DeleteCollectionCall(OrdinaryCall):
     """The command line of `collection delete`."""
 
     name: _Name
     yes: Annotated[bool, Option(("--yes", "-y"), "Delete it with all that is in it.")] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def delete_collection(call: DeleteCollectionCall) -> None:
@@ -104,7 +85,7 @@ def delete_collection(call: DeleteCollectionCall) -> None:
         )
     collections.delete(call.name)
     if call.as_json:
-        output.data(json_pages.record_json(DeletedAnswer((call.name,))))
+        output.record(DeletedAnswer((call.name,)))
     else:
         output.notes([f"deleted the collection '{call.name}'"])
 

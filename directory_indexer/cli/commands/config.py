@@ -1,29 +1,24 @@
 """`dirindex config`: show the configuration, or write an example to start from."""
 
 import os
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import ConfigFile, DataDir, VerboseCall
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Command, Group, Option
+from directory_indexer.cli.parameters import Call, Command, Group, Option
 from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer import policies
+    from directory_indexer.api.reports import config_answer
     from directory_indexer.config import config_location, load_config
     from directory_indexer.config.settings import write_example
     from directory_indexer.embedding import models
-    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text import reports
 
 
-class ShowConfigCall(NamedTuple):
+class ShowConfigCall(VerboseCall):
     """The command line of `config`."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def show_config(call: ShowConfigCall) -> None:
@@ -34,13 +29,13 @@ def show_config(call: ShowConfigCall) -> None:
     if advice := models.missing_model_advice(policies.embedding_space(loaded.config.embedding)):
         loaded = loaded._replace(warnings=(*loaded.warnings, advice))
     if call.as_json:
-        output.data(json_pages.config_json(loaded))
+        output.record(config_answer(loaded))
     else:
         output.lines(reports.config_lines(loaded))
     output.notes(loaded.warnings)
 
 
-class InitConfigCall(NamedTuple):
+class InitConfigCall(Call):
     """The command line of `config init`."""
 
     config: ConfigFile = None

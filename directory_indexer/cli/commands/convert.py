@@ -1,23 +1,23 @@
 """`dirindex convert`: write a document of any format as Markdown."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import VerboseCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import place_path, resolved_path
 
 with lazily:
+    from directory_indexer.api.contents import converted
     from directory_indexer.integrations.converting.converter import is_url
     from directory_indexer.integrations.exporting.target import draft_of, require_free
-    from directory_indexer.text import json_pages, results
+    from directory_indexer.text import results
 
 
-class ConvertCall(NamedTuple):
+class ConvertCall(VerboseCall):
     """The command line of `convert`."""
 
     source: Annotated[str, Argument("A file, a member of one as in a.zip!/b.docx, or an address.", metavar="PATH|URL")]
@@ -28,11 +28,6 @@ class ConvertCall(NamedTuple):
     allow_private: Annotated[
         bool, Option(("--allow-private",), "Fetch from this machine and private networks, too.")
     ] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def convert(call: ConvertCall) -> None:
@@ -54,7 +49,7 @@ def convert(call: ConvertCall) -> None:
         with draft_of(place, force=call.force) as draft:
             Path(draft).write_bytes(text.encode("utf-8", "replace"))
     if call.as_json:
-        output.data(json_pages.convert_json(call.source, text, file=place))
+        output.record(converted(call.source, None if place else text, file=place))
     elif not place:
         output.data(results.markdown(text, for_terminal=output.is_terminal))
 

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_app, open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_app, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, StoreError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api.reports import doctor_answer
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import end_lingering
     from directory_indexer.collections.checkup import (
@@ -23,10 +23,10 @@ with lazily:
     from directory_indexer.collections.collections import OpenCollection
     from directory_indexer.config.collections import CollectionName
     from directory_indexer.core.notes import Finding, Verdict
-    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text import reports
 
 
-class DoctorCall(NamedTuple):
+class DoctorCall(VerboseCall):
     """The command line of `doctor`."""
 
     repair: Annotated[bool, Option(("--repair",), "Mend what can be mended.")] = False
@@ -34,11 +34,6 @@ class DoctorCall(NamedTuple):
         bool, Option(("--forget-pages",), "Let go of what OCR has read; scanned pages are read again if needed.")
     ] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def doctor(call: DoctorCall) -> ExitCode:
@@ -65,7 +60,7 @@ def doctor(call: DoctorCall) -> ExitCode:
     if call.collection:
         findings = [finding._replace(hint=_hint_for_collection(finding.hint, call.collection)) for finding in findings]
     if call.as_json:
-        output.data(json_pages.doctor_json(findings))
+        output.record(doctor_answer(findings))
     else:
         output.lines(reports.doctor_lines(findings))
     return ExitCode.UNAVAILABLE if any(finding.verdict is Verdict.PROBLEM for finding in findings) else ExitCode.DONE

@@ -4,13 +4,12 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from directory_indexer.cli.arguments import parse_path, parse_range
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import ConfigFile, DataDir, InCollection, OrdinaryCall, Quiet, open_app
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Argument, Command, Group, Option
+from directory_indexer.cli.parameters import Argument, Call, Command, Group, Option
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
@@ -39,7 +38,7 @@ _Id = Annotated[str, Argument("The id of a document, as list shows it.", metavar
 _Ids = Annotated[tuple[str, ...], Argument("The ids of documents, as list shows them.", metavar="ID")]
 
 
-class ListDocumentsCall(NamedTuple):
+class ListDocumentsCall(OrdinaryCall):
     """The command line of `documents list`."""
 
     state: Annotated[
@@ -49,10 +48,6 @@ class ListDocumentsCall(NamedTuple):
     limit: Annotated[int, Option(("--limit", "-n"), "How many.", minimum=1, maximum=1000)] = 100
     cursor: Annotated[str, Option(("--cursor",), "Continue where the last page ended.", shows_default=False)] = ""
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def list_documents(call: ListDocumentsCall) -> None:
@@ -65,7 +60,7 @@ def list_documents(call: ListDocumentsCall) -> None:
         state=State(call.state) if call.state else None,
     )
     if call.as_json:
-        output.data(json_pages.record_json(documents_answer(page)))
+        output.record(documents_answer(page))
         return
     output.lines(document_lines(map(document_entry, page.documents)))
     if not page.documents and not (call.state or call.cursor):
@@ -74,17 +69,13 @@ def list_documents(call: ListDocumentsCall) -> None:
         output.notes([f"there are more: --cursor {page.next_cursor}"])
 
 
-class GetDocumentCall(NamedTuple):
+class GetDocumentCall(OrdinaryCall):
     """The command line of `documents get`."""
 
     doc_id: _Id
     text: Annotated[bool, Option(("--text",), "Print its text as it was indexed.")] = False
     lines: Annotated[str, Option(("--lines",), "Only these lines.", metavar="N-M", shows_default=False)] = ""
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def get_document(call: GetDocumentCall) -> None:
@@ -94,7 +85,7 @@ def get_document(call: GetDocumentCall) -> None:
     if not call.text and not call.lines:
         entry = document_entry(operations.document(call.collection or DEFAULT, call.doc_id))
         if call.as_json:
-            output.data(json_pages.record_json(entry))
+            output.record(entry)
         else:
             output.lines(fact_lines(entry))
         return
@@ -106,7 +97,7 @@ def get_document(call: GetDocumentCall) -> None:
         output.data(results.get_text(file_text, for_terminal=output.is_terminal))
 
 
-class GetOriginalCall(NamedTuple):
+class GetOriginalCall(Call):
     """The command line of `documents original`."""
 
     doc_id: _Id
@@ -137,15 +128,11 @@ def get_original(call: GetOriginalCall) -> None:
     output.notes([f"{call.file} holds {original.document.filename}"])
 
 
-class DeleteDocumentsCall(NamedTuple):
+class DeleteDocumentsCall(OrdinaryCall):
     """The command line of `documents delete`."""
 
     doc_ids: _Ids
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def delete_documents(call: DeleteDocumentsCall) -> None:
@@ -157,10 +144,10 @@ def delete_documents(call: DeleteDocumentsCall) -> None:
         if not call.as_json:
             output.notes([f"{doc_id} is deleted"])
     if call.as_json:
-        output.data(json_pages.record_json(DeletedAnswer(tuple(call.doc_ids))))
+        output.record(DeletedAnswer(tuple(call.doc_ids)))
 
 
-class RefreshDocumentsCall(NamedTuple):
+class RefreshDocumentsCall(OrdinaryCall):
     """The command line of `documents refresh`."""
 
     doc_ids: _Ids
@@ -168,10 +155,6 @@ class RefreshDocumentsCall(NamedTuple):
         False
     )
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
@@ -183,7 +166,7 @@ def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
         sent_answer(ingest.refresh(call.collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in call.doc_ids
     )
     if call.as_json:
-        output.data(json_pages.record_json(SentAnswers(sent, ())))
+        output.record(SentAnswers(sent, ()))
     else:
         output.lines(sent_lines(sent))
     return ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE

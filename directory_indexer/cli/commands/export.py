@@ -2,11 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
@@ -24,18 +23,19 @@ from directory_indexer.integrations.exporting.formats import (
 )
 
 with lazily:
+    from directory_indexer.api.reports import export_answer
     from directory_indexer.app import App
     from directory_indexer.cli.signals import StopSwitch
     from directory_indexer.integrations.exporting.exporter import ExportRequest
     from directory_indexer.storage.documents.runs import Outcome
-    from directory_indexer.text import json_pages, reports
+    from directory_indexer.text import reports
     from directory_indexer.text.formatting import plain
 
 _TITLES = any_of(row.title for row in EXPORT_FORMATS)
 _SUFFIXES = any_of(row.suffixes[0] for row in EXPORT_FORMATS)
 
 
-class ExportCall(NamedTuple):
+class ExportCall(VerboseCall):
     """The command line of `export`."""
 
     file: Annotated[
@@ -56,11 +56,6 @@ class ExportCall(NamedTuple):
     ] = None
     force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def export(call: ExportCall) -> ExitCode:
@@ -79,7 +74,7 @@ def export(call: ExportCall) -> ExitCode:
     with output.progress(must_stop=switch.must_stop) as listener:
         report = app.exporter.to_file(place_path(call.file), request, listener=listener, must_stop=switch.must_stop)
     if call.as_json:
-        output.data(json_pages.export_json(report))
+        output.record(export_answer(report))
     else:
         output.notes([plain(reports.export_lines(report, paths=output.paths)).rstrip()])
     return ExitCode.DONE if report.outcome is Outcome.COMPLETED else ExitCode.INTERRUPTED

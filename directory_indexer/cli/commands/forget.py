@@ -3,11 +3,10 @@
 import os
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -15,24 +14,19 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in, resolved_path
 
 with lazily:
+    from directory_indexer.api.reports import ForgetAnswer
     from directory_indexer.app import App
     from directory_indexer.indexing.roots import forgettable_path, require_forgettable
     from directory_indexer.storage.documents.queries import IndexScope
-    from directory_indexer.text import json_pages
     from directory_indexer.text.formatting import count, printable
 
 
-class ForgetCall(NamedTuple):
+class ForgetCall(VerboseCall):
     """The command line of `forget`."""
 
     path: Annotated[Path, Argument("A tracked directory.", parse=parse_path)]
     yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def forget(call: ForgetCall) -> None:
@@ -53,7 +47,7 @@ def forget(call: ForgetCall) -> None:
     except OSError as error:
         left_behind.append(f"'{log}' cannot be removed, and may name its files: {error.strerror}")
     if call.as_json:
-        output.data(json_pages.forget_json(resolved_path(call.path), n_files=n_files))
+        output.record(ForgetAnswer(resolved_path(call.path), n_files))
     else:
         output.notes([f"{call.path} is no longer tracked; {count(n_files, 'file')} removed from the index"])
     output.notes(left_behind)

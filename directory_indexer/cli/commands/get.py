@@ -1,19 +1,10 @@
 """`dirindex get`: print the indexed text of files."""
 
 import os
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from directory_indexer.cli.arguments import parse_path, parse_range
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import (
-    AsJson,
-    ConfigFile,
-    DataDir,
-    InCollection,
-    NoServer,
-    Quiet,
-    Verbose,
-)
+from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import UsageError
@@ -29,7 +20,7 @@ if TYPE_CHECKING:
     from directory_indexer.storage.documents.store import Snapshot
 
 
-class GetCall(NamedTuple):
+class GetCall(VerboseCall):
     """The command line of `get`."""
 
     files: Annotated[
@@ -41,12 +32,7 @@ class GetCall(NamedTuple):
     pages: Annotated[str | None, Option(("--pages",), "Only these pages.", metavar="N-M")] = None
     is_numbered: Annotated[bool, Option(("--number", "-N"), "Write the number of each line.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def get(call: GetCall) -> None:

@@ -6,11 +6,10 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ColorWhen, ConfigFile, DataDir, InCollection, Kinds, NoServer, Quiet
+from directory_indexer.cli.options import ColorWhen, InCollection, Kinds, NoServer, OrdinaryCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
@@ -30,7 +29,7 @@ with lazily:
 _MAX_LINES = 2**31 - 1
 
 
-class GrepCall(NamedTuple):
+class GrepCall(OrdinaryCall):
     """The command line of `grep`."""
 
     pattern: Annotated[str | None, Argument("A regular expression, as ripgrep reads it.")] = None
@@ -79,12 +78,8 @@ class GrepCall(NamedTuple):
         ),
     ] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
     color: ColorWhen = "auto"
-    as_json: AsJson = False
 
 
 def grep(call: GrepCall) -> ExitCode:

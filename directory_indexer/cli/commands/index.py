@@ -6,11 +6,10 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from directory_indexer.cli.arguments import parse_path, parse_seconds
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, VerboseCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.indexing import EmbeddingMode
@@ -22,9 +21,10 @@ from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
+    from directory_indexer.api.status import PausedList, paused_of
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import CommandServer
-    from directory_indexer.cli.note_history import unseen_notes
+    from directory_indexer.cli.results import unseen_notes
     from directory_indexer.cli.signals import StopSwitch
     from directory_indexer.core import watch_limits
     from directory_indexer.indexing import watch
@@ -41,7 +41,7 @@ _POLL_SECONDS = 0.1
 _Effort = Literal["full", "background", "none"]
 
 
-class IndexCall(NamedTuple):
+class IndexCall(VerboseCall):
     """The command line of `index`."""
 
     paths: Annotated[
@@ -90,11 +90,6 @@ class IndexCall(NamedTuple):
         bool, Option(("--from-server",), "A server has started it for its clients.", is_hidden=True)
     ] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def index(call: IndexCall) -> ExitCode:
@@ -190,7 +185,7 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
         time.sleep(_POLL_SECONDS)
     paused = app.run_control.paused()
     if output.as_json:
-        output.data(json_pages.paused_json(paused))
+        output.record(PausedList(tuple(map(paused_of, paused))))
     else:
         output.lines(index_reports.paused_lines(paused, runs, paths=output.paths))
 

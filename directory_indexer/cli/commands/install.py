@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import VerboseCall
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
@@ -32,7 +32,6 @@ with lazily:
     from directory_indexer.integrations.assistants.record import read_record
     from directory_indexer.text.formatting import count
     from directory_indexer.text.installs import change_lines, failure_lines, step_lines
-    from directory_indexer.text.json_pages import record_json
 
 if TYPE_CHECKING:
     from directory_indexer.integrations.assistants.clients import Client, System
@@ -44,7 +43,7 @@ def client_names() -> list[str]:
     return list(client_table.CLIENTS)
 
 
-class InstallCall(NamedTuple):
+class InstallCall(VerboseCall):
     """The command line of `install`."""
 
     clients: Annotated[
@@ -63,11 +62,6 @@ class InstallCall(NamedTuple):
     uninstall: Annotated[bool, Option(("--uninstall",), "Take out what this command put in.")] = False
     dry_run: Annotated[bool, Option(("--dry-run",), "Show what would be written, and write nothing.")] = False
     yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def install(call: InstallCall) -> ExitCode:
@@ -97,7 +91,7 @@ def install(call: InstallCall) -> ExitCode:
         with recording(loaded.data_dir, plan):
             failures = change.apply(plan, loaded.data_dir)
     if call.as_json:
-        output.data(record_json(install_answer(plan, failures, is_dry_run=call.dry_run)))
+        output.record(install_answer(plan, failures, is_dry_run=call.dry_run))
     else:
         output.lines(failure_lines(failures))
         output.notes(_closing_notes(change, dry_run=call.dry_run))

@@ -3,20 +3,20 @@
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api.reports import KeyList, key_facts
     from directory_indexer.app import App
     from directory_indexer.config import load_config
     from directory_indexer.core.rights import Right
     from directory_indexer.storage.registry.keys import Keys
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import key_lines
 
 
@@ -25,7 +25,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 _Name = Annotated[str, Argument("What the key is called: whom or what it is for.")]
 
 
-class NewKeyCall(NamedTuple):
+class NewKeyCall(OrdinaryCall):
     """The command line of `key new`."""
 
     name: _Name
@@ -36,10 +36,6 @@ class NewKeyCall(NamedTuple):
     expires: Annotated[
         str, Option(("--expires",), "Until when: after 12h, 90d, 2w, 1y.", metavar="90d", shows_default=False)
     ] = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def new_key(call: NewKeyCall) -> None:
@@ -51,17 +47,15 @@ def new_key(call: NewKeyCall) -> None:
         collections=call.collections,
         seconds=_seconds(call.expires) if call.expires else None,
     )
-    output.data(json_pages.key_json(key, secret=secret) if call.as_json else secret)
+    if call.as_json:
+        output.record(key_facts(key, secret=secret))
+    else:
+        output.data(secret)
     output.notes([f"this is the key '{call.name}'; it is not kept, so that nobody can show it again"])
 
 
-class ListKeysCall(NamedTuple):
+class ListKeysCall(OrdinaryCall):
     """The command line of `key list`."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def list_keys(call: ListKeysCall) -> None:
@@ -69,20 +63,16 @@ def list_keys(call: ListKeysCall) -> None:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     keys = _keys(call.config, call.data_dir, output).all()
     if call.as_json:
-        output.data(json_pages.keys_json(keys))
+        output.record(KeyList(tuple(map(key_facts, keys))))
         return
     output.lines(key_lines(keys))
     output.notes([] if keys else ["there are no keys; dirindex key new NAME makes one"])
 
 
-class RevokeKeyCall(NamedTuple):
+class RevokeKeyCall(OrdinaryCall):
     """The command line of `key revoke`."""
 
     name: _Name
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def revoke_key(call: RevokeKeyCall) -> None:
@@ -90,7 +80,7 @@ def revoke_key(call: RevokeKeyCall) -> None:
     output = Output(quiet=call.quiet, as_json=call.as_json)
     revoked = _keys(call.config, call.data_dir, output).revoke(call.name)
     if call.as_json:
-        output.data(json_pages.key_json(revoked))
+        output.record(key_facts(revoked))
     output.notes([f"the key '{call.name}' is revoked"])
 
 

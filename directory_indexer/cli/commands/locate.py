@@ -2,11 +2,10 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode
@@ -18,14 +17,13 @@ with lazily:
     from directory_indexer.search.locating import Located, LocateRequest
     from directory_indexer.search.locating import locate as find_places
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.symbols import located_lines
 
 _MAX_TOKENS = 8000
 _MAX_BYTES = 1_000_000
 
 
-class LocateCall(NamedTuple):
+class LocateCall(OrdinaryCall):
     """The command line of `locate`."""
 
     places: Annotated[tuple[str, ...], Argument("Directories or files to look in.", metavar="[PATH]...")] = ()
@@ -37,10 +35,6 @@ class LocateCall(NamedTuple):
     ] = _MAX_TOKENS
     all: Annotated[bool, Option(("--all",), "List files with much weaker evidence, too.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def locate(call: LocateCall) -> ExitCode:
@@ -58,7 +52,7 @@ def locate(call: LocateCall) -> ExitCode:
     request = LocateRequest(report, scope, max_tokens=call.max_tokens, embedding_seconds=seconds, with_weaker=call.all)
     result = find_places(app.docstore, app.searcher, request)
     if call.as_json:
-        output.data(record_json(locate_answer(result, notes=changes)))
+        output.record(locate_answer(result, notes=changes))
     else:
         output.lines(located_lines(result, paths=output.paths if output.is_terminal else output.row_paths))
         output.notes((*_omissions(result, call), *changes, *result.notes), are_dim=True)

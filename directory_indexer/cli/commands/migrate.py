@@ -1,22 +1,22 @@
 """`dirindex migrate`: copy the vectors to a Qdrant server or back."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Verbose
+from directory_indexer.cli.options import VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api.reports import migration_answer
     from directory_indexer.cli.signals import StopSwitch
     from directory_indexer.storage.documents.runs import Outcome
     from directory_indexer.text import json_pages, reports
     from directory_indexer.text.formatting import plain
 
 
-class MigrateCall(NamedTuple):
+class MigrateCall(VerboseCall):
     """The command line of `migrate`."""
 
     to_server: Annotated[
@@ -25,11 +25,6 @@ class MigrateCall(NamedTuple):
     to_embedded: Annotated[
         bool, Option(("--to-embedded",), "Copy them from the configured server back to this machine.")
     ] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def migrate(call: MigrateCall) -> ExitCode:
@@ -46,7 +41,7 @@ def migrate(call: MigrateCall) -> ExitCode:
     with output.progress(must_stop=switch.must_stop) as listener:
         report = app.migration(to_server=call.to_server).run(listener=listener, stop_reason=switch.reason)
     if call.as_json:
-        output.data(json_pages.migration_json(report, endpoint=call.to_server))
+        output.record(migration_answer(report, endpoint=call.to_server))
     else:
         output.notes([plain(reports.migration_lines(report)).rstrip()])
     if report.outcome is not Outcome.COMPLETED:

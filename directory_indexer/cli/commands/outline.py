@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, NoServer, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
@@ -14,7 +13,6 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.api.contents import OutlineList, outline_answer
     from directory_indexer.search.locators import outline_at, outline_of
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 _MAX_TOKENS = 600
 
 
-class OutlineCall(NamedTuple):
+class OutlineCall(VerboseCall):
     """The command line of `outline`."""
 
     places: Annotated[
@@ -34,12 +32,7 @@ class OutlineCall(NamedTuple):
         int, Option(("--max-tokens",), "Fold each outline to this many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def outline(call: OutlineCall) -> None:
@@ -52,7 +45,7 @@ def outline(call: OutlineCall) -> None:
     with app.docstore.snapshot() as snapshot:
         outlines = [outline_within(item, max_tokens=call.max_tokens) for item in _outlines(snapshot, call.places)]
     if call.as_json:
-        output.data(record_json(OutlineList(tuple(map(outline_answer, outlines)))))
+        output.record(OutlineList(tuple(map(outline_answer, outlines))))
         return
     for entry in outlines:
         output.lines(outline_lines(entry, paths=output.paths if output.is_terminal else output.row_paths))

@@ -1,11 +1,10 @@
 """`dirindex restore`: restore a backup."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet
+from directory_indexer.cli.options import OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -15,11 +14,10 @@ with lazily:
     from directory_indexer.api.collections import restore_answer
     from directory_indexer.collections.restore import RestoreOptions
     from directory_indexer.collections.restore import restore as restore_backup
-    from directory_indexer.text import json_pages
     from directory_indexer.text.reports import restore_notes
 
 
-class RestoreCall(NamedTuple):
+class RestoreCall(OrdinaryCall):
     """The command line of `restore`."""
 
     source: Annotated[Path, Argument("A directory that dirindex backup wrote.", parse=parse_path, metavar="SOURCE")]
@@ -33,10 +31,6 @@ class RestoreCall(NamedTuple):
         ),
     ] = None
     yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask.")] = False
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def restore(call: RestoreCall) -> None:
@@ -54,7 +48,7 @@ def restore(call: RestoreCall) -> None:
     options = RestoreOptions(may_replace=call.replace, accepts_settings=call.accept_settings)
     report = restore_backup(app, call.source, options, report_progress=lambda text: output.notes([text]))
     if call.as_json:
-        output.data(json_pages.record_json(restore_answer(report)))
+        output.record(restore_answer(report))
         return
     output.notes(
         [f"restored as of {report.made_at}: {report.n_collections:,} collections, {report.n_documents:,} documents"]

@@ -2,11 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.collections import DEFAULT
@@ -18,24 +17,19 @@ with lazily:
     from directory_indexer.api.collections import scopes_answer
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.search import scopes_of_collection
-    from directory_indexer.search.coverage_warnings import require_indexed
-    from directory_indexer.text import json_pages
+    from directory_indexer.search.query_warnings import require_indexed
     from directory_indexer.text.reports import scope_lines
 
 _NAME = r"[\w][\w .-]{0,63}"
 
 
-class ScopeCall(NamedTuple):
+class ScopeCall(OrdinaryCall):
     """The command line of `scope`."""
 
     name: Annotated[str, Argument("The name; none: all scopes are shown.", shows_default=False)] = ""
     paths: Annotated[tuple[Path, ...], Argument("The directories that it means from now on.", parse=parse_path)] = ()
     remove: Annotated[bool, Option(("--remove",), "Forget the name; the directories stay indexed.")] = False
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def scope(call: ScopeCall) -> None:
@@ -68,7 +62,7 @@ def scope(call: ScopeCall) -> None:
             )
         named_scopes = {call.name: named_scopes[call.name]}
     if call.as_json:
-        output.data(json_pages.record_json(scopes_answer(named_scopes)))
+        output.record(scopes_answer(named_scopes))
     else:
         output.lines(scope_lines(named_scopes, paths=output.paths))
         output.notes([] if named_scopes else ["there are no scopes; dirindex scope NAME PATH... makes one"])

@@ -6,25 +6,22 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from directory_indexer.cli.arguments import parse_location
 from directory_indexer.cli.caller import current_caller
-from directory_indexer.cli.opening import open_app, open_existing_app
 from directory_indexer.cli.options import (
-    AsJson,
     ColorWhen,
-    ConfigFile,
     Cursor,
-    DataDir,
     InCollections,
     Kinds,
     MetadataValues,
     NoServer,
     Null,
-    Quiet,
     ResultFormat,
-    Verbose,
+    VerboseCall,
+    open_app,
+    open_existing_app,
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
@@ -62,7 +59,7 @@ _INTERACTIVE_LIMIT = 30
 _Mode = Literal["hybrid", "semantic", "keyword"]
 
 
-class SearchCall(NamedTuple):
+class SearchCall(VerboseCall):
     """The command line of `search`."""
 
     query: Annotated[
@@ -119,15 +116,10 @@ class SearchCall(NamedTuple):
         str, Option(("--scope",), "Only in the directories of this scope; see dirindex scope.", metavar="NAME")
     ] = ""
     cursor: Cursor = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
-    verbose: Verbose = False
     result_format: ResultFormat = None
     null: Null = False
     color: ColorWhen = "auto"
-    as_json: AsJson = False
 
 
 def search(call: SearchCall) -> ExitCode:

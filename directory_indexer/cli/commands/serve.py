@@ -5,13 +5,12 @@ import shlex
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import ConfigFile, DataDir, Verbose
+from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, open_app
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Argument, Command, Option
+from directory_indexer.cli.parameters import Argument, Call, Command, Option
 from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
@@ -34,7 +33,7 @@ with lazily:
 _LogFormat = Literal["text", "json"]
 
 
-class ServeCall(NamedTuple):
+class ServeCall(Call):
     """The command line of `serve`."""
 
     directories: Annotated[

@@ -1,22 +1,18 @@
 """`dirindex similar`: find files similar to a file."""
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.opening import open_existing_app
 from directory_indexer.cli.options import (
-    AsJson,
     ColorWhen,
-    ConfigFile,
     Cursor,
-    DataDir,
     InCollection,
     NoServer,
     Null,
-    Quiet,
     ResultFormat,
-    Verbose,
+    VerboseCall,
+    open_existing_app,
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
@@ -32,7 +28,7 @@ with lazily:
 _DEFAULT_LIMIT = 10
 
 
-class SimilarCall(NamedTuple):
+class SimilarCall(VerboseCall):
     """The command line of `similar`."""
 
     file: Annotated[Path, Argument("File to compare with; it need not be indexed.", parse=parse_location)]
@@ -42,15 +38,10 @@ class SimilarCall(NamedTuple):
     limit: Annotated[int, Option(("--limit", "-n"), "How many files.", minimum=1, maximum=1000)] = _DEFAULT_LIMIT
     cursor: Cursor = ""
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
-    verbose: Verbose = False
     result_format: ResultFormat = None
     null: Null = False
     color: ColorWhen = "auto"
-    as_json: AsJson = False
 
 
 def similar(call: SimilarCall) -> ExitCode:

@@ -2,11 +2,10 @@
 
 import time
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, NoServer, Quiet, Verbose
+from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
@@ -16,17 +15,12 @@ with lazily:
     from directory_indexer.text import index_reports, json_pages
 
 
-class StatusCall(NamedTuple):
+class StatusCall(VerboseCall):
     """The command line of `status`."""
 
     path: Annotated[Path | None, Argument("Only the directory that this lies in.", parse=parse_path)] = None
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
     no_server: NoServer = False
-    quiet: Quiet = False
-    verbose: Verbose = False
-    as_json: AsJson = False
 
 
 def status(call: StatusCall) -> None:

@@ -1,10 +1,9 @@
 """`dirindex symbol`: find where a name is defined and who uses it."""
 
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.opening import open_existing_app
-from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, InCollection, Quiet
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode
@@ -14,14 +13,13 @@ from directory_indexer.core.paths import resolved_path
 with lazily:
     from directory_indexer.api.symbols import symbol_answer
     from directory_indexer.search.symbols import find_symbol, symbol_notes, symbol_request
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.symbols import symbol_lines
 
 _MAX_TOKENS = 2000
 _MAX_LEVELS = 5
 
 
-class SymbolCall(NamedTuple):
+class SymbolCall(OrdinaryCall):
     """The command line of `symbol`."""
 
     name: Annotated[str, Argument("A name, or Class.name, or module.name.")]
@@ -34,10 +32,6 @@ class SymbolCall(NamedTuple):
         int, Option(("--max-tokens",), "Show at most so many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
 
 
 def symbol(call: SymbolCall) -> ExitCode:
@@ -54,7 +48,7 @@ def symbol(call: SymbolCall) -> ExitCode:
         result = find_symbol(snapshot, request)
     notes = (*changes, *symbol_notes(result))
     if call.as_json:
-        output.data(record_json(symbol_answer(result, notes=notes)))
+        output.record(symbol_answer(result, notes=notes))
     else:
         paths = output.paths if output.is_terminal else output.row_paths
         output.lines(symbol_lines(result, paths=paths, max_tokens=call.max_tokens))

@@ -1,12 +1,11 @@
 """`dirindex ui`: open the search page in a browser."""
 
 import os
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
-from directory_indexer.cli.opening import open_app
-from directory_indexer.cli.options import ConfigFile, DataDir, Verbose
+from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, open_app
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Argument, Command, Option
+from directory_indexer.cli.parameters import Argument, Call, Command, Option
 from directory_indexer.core.lazy import lazily
 
 with lazily:
@@ -19,7 +18,7 @@ with lazily:
 _LAST_PORT = 65_535
 
 
-class UiCall(NamedTuple):
+class UiCall(Call):
     """The command line of `ui`."""
 
     query: Annotated[str, Argument("What to look for first.")] = ""

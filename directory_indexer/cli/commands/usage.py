@@ -2,12 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.options import AsJson, Quiet, Verbose
 from directory_indexer.cli.output import Output
-from directory_indexer.cli.parameters import Argument, Command
+from directory_indexer.cli.parameters import Argument, Call, Command
 from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.lazy import lazily
 
@@ -15,7 +15,6 @@ with lazily:
     from directory_indexer.api.reports import usage_answer
     from directory_indexer.integrations.usage import usage_in
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.json_pages import record_json
     from directory_indexer.text.reports import unreadable_lines, usage_lines
 
 
@@ -25,7 +24,7 @@ _PLACES = ("~/.claude/projects", "~/.codex/sessions", "~/.gemini/tmp", "~/.local
 _NO_SESSION = f"no session was found; assistants keep theirs in {', '.join(_PLACES[:-1])} and {_PLACES[-1]}"
 
 
-class UsageCall(NamedTuple):
+class UsageCall(Call):
     """The command line of `usage`."""
 
     paths: Annotated[
@@ -48,7 +47,7 @@ def usage(call: UsageCall) -> ExitCode:
     places = list(map(os.path.expanduser, call.paths or _PLACES))
     answer = usage_answer(usage_in(places if call.paths else filter(os.path.exists, places)))
     if call.as_json:
-        output.data(record_json(answer))
+        output.record(answer)
     else:
         output.lines(usage_lines(answer))
         n_unreadable = len(answer.unreadable)

@@ -9,17 +9,26 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from typing import Final
+from functools import partial
+from typing import Final, NamedTuple
 
-from directory_indexer.core.errors import UsageError
+from directory_indexer.core.errors import ExtractionError, SkipFileError, UsageError
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, os_path
+from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.document import Document, Section
+from directory_indexer.formats.extraction import extract, require_text
+from directory_indexer.formats.html_blocks import read_page
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.parsing.documents import ConversionRequest, read_document
+from directory_indexer.formats.recognition import format_of
+from directory_indexer.parsing.contents import content_of
+from directory_indexer.parsing.one_file import extract_redacted, format_origin
 from directory_indexer.parsing.policy import ParsePolicy
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure, run_tasks
 
 with lazily:
+    from directory_indexer.formats.pdf.reader import extract_pdf
     from directory_indexer.integrations.converting.destinations import Destinations
     from directory_indexer.integrations.converting.fetching import FetchedContent, fetch
 
@@ -129,3 +138,69 @@ def _marks(document: Document) -> dict[int, tuple[int | None, int, str]]:
             marks[section.start] = (page, level, section.headings[-1] if level else "")
         before = section
     return marks
+
+
+_SECONDS = 120.0
+_MEMORY_BYTES = 2 << 30
+
+
+class ConversionRequest(NamedTuple):
+    """A document to read: a file or container member by its path, or fetched bytes under that name."""
+
+    path: FilePath
+    content: bytes | None = None
+    follow_links: bool = True
+    """Whether the path of a file may lead through links."""
+
+
+def read_document(request: ConversionRequest, policy: ParsePolicy) -> Document:
+    """Read a document, with its secrets masked unless the policy includes them.
+
+    Raises:
+        UsageError: there is nothing to read, or it cannot be read; the message says why.
+        UnavailableError: no worker process can be started.
+    """
+    task = Task((request,), (policy.limits or Limits(_SECONDS, _MEMORY_BYTES, _SECONDS),))
+    [(_, result)] = run_tasks(partial(_document_of, policy=policy), [task], n_workers=1, scratch=policy.scratch)
+    if isinstance(result, Document):
+        return result
+    message = result.message if isinstance(result, WorkerFailure | FileFailure) else _why_skipped(result)
+    raise UsageError(f"{display(request.path)} cannot be converted: {message}")
+
+
+def _why_skipped(skipped: SkippedFile) -> str:
+    return ", ".join(filter(None, (skipped.reason, skipped.detail)))
+
+
+def _document_of(request: ConversionRequest, *, policy: ParsePolicy) -> Document | SkippedFile | FileFailure:
+    budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
+    try:
+        return _read(request, policy, budget)
+    except SkipFileError as error:
+        if error.reason is SkipReason.SECRET:
+            return SkippedFile(request.path, error.reason, error.message)
+        return FileFailure(request.path, Stage.EXTRACT, error.message)
+    except ExtractionError as error:
+        return FileFailure(request.path, Stage.EXTRACT, error.message)
+    except OSError as error:
+        return FileFailure(request.path, Stage.READ, (error.strerror or type(error).__name__).lower())
+    except Exception as error:  # noqa: BLE001 - whatever a parser does over one file
+        return FileFailure(request.path, Stage.EXTRACT, format_origin(error))
+
+
+def _read(request: ConversionRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
+    path, content, follow_links = request
+    source = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
+    return _extracted(source, path, budget, policy) if isinstance(source, bytes) else source
+
+
+def _extracted(content: bytes, path: FilePath, budget: Budget, policy: ParsePolicy) -> Document:
+    """Extract a document for people, with its secrets masked: of an HTML page, tables instead of source lines."""
+    kind, _ = format_of(path, content, policy.added)
+    if kind == "html":
+        return extract_redacted(path, content, lambda: require_text(read_page(content, kind)), policy).document
+    if kind == "pdf":
+        return extract_redacted(
+            path, content, lambda: extract_pdf(content, kind, budget, finds_tables=True), policy
+        ).document
+    return extract_redacted(path, content, lambda: extract(content, path, budget, policy.added), policy).document

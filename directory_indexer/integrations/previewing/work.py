@@ -1,34 +1,50 @@
-"""Work of the preview workers, in which all untrusted content is parsed, with tables as rows of cells."""
+"""The two preview workers, in which all untrusted content is parsed: one renders pages, the other parses texts.
+
+A process is kept for the next request: starting one and importing its libraries takes a second. Tables become rows of
+cells, and Markdown a tree of a few safe elements: no HTML, no images, links only to the web and to files beside it,
+which the index resolves.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from functools import singledispatch
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.errors import BusyError, ExtractionError, SkipFileError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.integrations.previewing.forms import DRAWN
+from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.integrations.previewing.requests import (
     ColourRequest,
     Colours,
     MarkdownRequest,
+    Node,
     Row,
     Rows,
     ScreenPage,
     ScreenRequest,
     TableRequest,
+    Tree,
 )
 from directory_indexer.parsing.one_file import format_origin
-from directory_indexer.parsing.tasks import WorkerFailure
+from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
 
 with lazily:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
+
     from directory_indexer.formats.pdf.rendering import draw_for_screen, encode_page
     from directory_indexer.integrations.previewing.colours import colours_of
-    from directory_indexer.integrations.previewing.markdown import tree_of
     from directory_indexer.ocr.pages import content_of_page
+    from directory_indexer.parsing.worker_pool import WorkerPool
+
 
 _SEPARATED: Final = {"csv": ",", "tsv": "\t"}
 _MAX_CELLS: Final = 64
@@ -108,3 +124,196 @@ def _written(request: TableRequest) -> Iterator[Row]:
 
 def _bounded(cells: list[str]) -> tuple[str, ...]:
     return tuple(cell[:_MAX_CELL_CHARS] for cell in cells[:_MAX_CELLS])
+
+
+_MAX_NODES: Final = 20_000
+_ELEMENTS: Final = frozenset(
+    {
+        *("heading", "paragraph", "bullet_list", "ordered_list", "list_item", "blockquote", "hr", "em", "strong", "s"),
+        *("table", "thead", "tbody", "tr", "th", "td"),
+    }
+)
+_SPACES: Final = {"softbreak": Node("", " "), "hardbreak": Node("br")}
+_TEXTS: Final = frozenset({"text", "html_inline", "html_block"})
+_LITERAL: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
+"""Nodes with a text of their own; that of an image is its description."""
+
+_SCHEMES: Final = frozenset({"http", "https"})
+_MAX_ADDRESS_CHARS: Final = 1_024
+
+
+def tree_of(text: str, *, start_line: int = 1) -> Tree:
+    """Parse Markdown without its front matter."""
+    n_lines = _front_matter(text) if start_line == 1 else 0
+    body = "\n" * n_lines + "".join(text.splitlines(keepends=True)[n_lines:])
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 20}).enable(["table", "strikethrough"])
+    parser.disable("html_block")
+    tokens: Sequence[Token] = parser.parse(body)
+    return Tree(_Reader(start_line).nodes(SyntaxTreeNode(tokens).children))
+
+
+def _front_matter(text: str) -> int:
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        return 0
+    return next((number for number, line in enumerate(lines[1:], 2) if line.rstrip() in {"---", "..."}), 0)
+
+
+class _Reader:
+    """Converts nodes, at most as many as a page can show."""
+
+    def __init__(self, start_line: int) -> None:
+        self._start_line = start_line
+        self._n_nodes = 0
+
+    def nodes(self, nodes: Sequence[SyntaxTreeNode]) -> tuple[Node, ...]:
+        converted: list[Node] = []
+        for node in nodes:
+            self._n_nodes += 1
+            if self._n_nodes > _MAX_NODES:
+                break
+            converted.extend(self._read(node))
+        return tuple(converted)
+
+    def _read(self, node: SyntaxTreeNode) -> tuple[Node, ...]:
+        if node.type in _SPACES:
+            return (_SPACES[node.type],)
+        if node.type in _TEXTS:
+            return (Node("", node.content),)
+        if node.type in _LITERAL:
+            return (Node(_LITERAL[node.type], children=(Node("", node.content or "picture"),), line=self._line(node)),)
+        children = self.nodes(node.children)
+        if node.type == "link":
+            href, beside = _addresses(str(node.attrGet("href")))
+            return (Node("link", children=children, href=href, beside=beside),)
+        tag = node.tag if node.type == "heading" else node.type
+        return (Node(tag, children=children, line=self._line(node)),) if node.type in _ELEMENTS else children
+
+    def _line(self, node: SyntaxTreeNode) -> int:
+        return node.map[0] + self._start_line if node.map else 0
+
+
+def _addresses(href: str) -> tuple[str, str]:
+    """Return the target of a link to the web, or that of a link to a file beside the document; others become text."""
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return "", ""
+    if parts.scheme in _SCHEMES and parts.netloc:
+        return href, ""
+    is_beside = not parts.scheme and not parts.netloc and not parts.path.startswith(("/", "\\"))
+    return "", href if is_beside and len(href) <= _MAX_ADDRESS_CHARS else ""
+
+
+class PreviewWorkers:
+    """Two processes, started on first use."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.drawing = WarmWorker(answer, scratch)
+        self.taking_apart = WarmWorker(answer, scratch)
+
+    def close(self) -> None:
+        """End both."""
+        self.drawing.close()
+        self.taking_apart.close()
+
+
+_LIMITS: Final = Limits(seconds=15, memory_bytes=1 << 30, clock_seconds=30)
+_IDLE_SECONDS: Final = 300.0
+_TURN_SECONDS: Final = 20.0
+
+
+class WarmWorker:
+    """One process for one request at a time; it ends after some time without requests, and with this process."""
+
+    def __init__(self, function: Callable[[Any], object], scratch: Path | None = None) -> None:
+        self._pool = WorkerPool(function, n_workers=1, scratch=scratch, is_warm=True)
+        self._turn = threading.Lock()
+        self._end: threading.Timer | None = None
+
+    def ask(self, request: object) -> object:
+        """Return the answer to a request; a crash of the process is returned as a failure.
+
+        Raises:
+            BusyError: other requests take too long.
+            UnavailableError: no process can be started.
+        """
+        if not self._turn.acquire(timeout=_TURN_SECONDS):
+            raise BusyError("the preview workers are busy", hint="try again in a moment")
+        try:
+            self._end_after_idle_time()
+            # A crash is not tried again: somebody waits for the answer.
+            task = Task((request,), (_LIMITS,), was_tried=True)
+            return [result for _, result in self._pool.work(iter([task]), lambda: False)][-1]
+        finally:
+            self._turn.release()
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process, if it is running."""
+        return next(iter(self._pool.process_ids), None)
+
+    def close(self) -> None:
+        """End the process."""
+        with self._turn:
+            if self._end is not None:
+                self._end.cancel()
+            self._pool.close()
+
+    def _end_after_idle_time(self) -> None:
+        if self._end is not None:
+            self._end.cancel()
+        self._end = threading.Timer(_IDLE_SECONDS, self.close)
+        self._end.daemon = True
+        self._end.start()
+
+
+class Form(StrEnum):
+    """Presentation of a document."""
+
+    LINES = "lines"
+    PROSE = "prose"
+    MARKDOWN = "markdown"
+    TABLE = "table"
+    SLIDES = "slides"
+    MESSAGE = "message"
+    PAGES = "pages"
+
+
+DRAWN: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp", "bmp", "pnm"})
+"""Kinds whose pages can be rendered."""
+
+_FORMS: Final = {
+    **dict.fromkeys(("pptx", "ppt", "odp", "keynote"), Form.SLIDES),
+    **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "xlsb", "ods", "numbers"), Form.TABLE),
+    **dict.fromkeys(("email", "emlx", "msg"), Form.MESSAGE),
+    **dict.fromkeys(DRAWN, Form.PAGES),
+    "markdown": Form.MARKDOWN,
+}
+_PROSE: Final = frozenset(
+    {
+        "doc",
+        "docx",
+        "odt",
+        "odg",
+        "rtf",
+        "pages",
+        "epub",
+        "fictionbook",
+        "hwpx",
+        "mobi",
+        "vsdx",
+        "mhtml",
+        "notebook",
+        "calendar",
+    }
+    | {"contacts", "tnef"}
+)
+
+
+def form_of(kind: str) -> Form:
+    """Return the presentation of a kind; text files are shown line by line."""
+    if kind in _FORMS:
+        return _FORMS[kind]
+    is_prose = kind in _PROSE or kind in GROUPS["media"] or kind in GROUPS["archives"]
+    return Form.PROSE if is_prose else Form.LINES

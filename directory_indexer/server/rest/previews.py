@@ -25,7 +25,6 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, display, file_path, lies_in
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.recognition import expected_kind
-from directory_indexer.integrations.previewing.forms import DRAWN, Form, form_of
 from directory_indexer.integrations.previewing.requests import (
     ColourRequest,
     Colours,
@@ -37,6 +36,7 @@ from directory_indexer.integrations.previewing.requests import (
     TableRequest,
     Tree,
 )
+from directory_indexer.integrations.previewing.work import DRAWN, Form, form_of
 from directory_indexer.parsing.tasks import WorkerFailure
 from directory_indexer.ranking.excerpts import marks_in
 from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words

@@ -11,7 +11,7 @@ from typing import Final
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
-from directory_indexer.storage.databases.migrations import Schema
+from directory_indexer.storage.databases.connections import Schema
 
 with lazily:
     import sqlite3

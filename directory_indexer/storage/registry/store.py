@@ -17,9 +17,9 @@ from directory_indexer.storage.databases.connections import (
     FREE_SPACE_HINT,
     Connections,
     PooledConnection,
+    Schema,
     is_disk_full,
 )
-from directory_indexer.storage.databases.migrations import Schema
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_intact_rows
 
 Row = TypeVar("Row")

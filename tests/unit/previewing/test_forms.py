@@ -6,9 +6,8 @@ import pytest
 
 from directory_indexer.formats.table import FORMATS
 from directory_indexer.integrations.previewing.colours import colours_of
-from directory_indexer.integrations.previewing.forms import DRAWN, Form, form_of
 from directory_indexer.integrations.previewing.requests import Row, TableRequest
-from directory_indexer.integrations.previewing.work import rows_of
+from directory_indexer.integrations.previewing.work import DRAWN, Form, form_of, rows_of
 
 
 def test_every_kind_has_a_form() -> None:

@@ -21,9 +21,23 @@ from directory_indexer.api.collections import (
     scopes_answer,
     sent_answer,
 )
-from directory_indexer.api.contents import OutlineList, outline_answer
+from directory_indexer.api.contents import OutlineList, converted, outline_answer
 from directory_indexer.api.cursors import parse_cursor
-from directory_indexer.api.reports import InstallAnswer, PartEntry, UnreadableFile, UsageAnswer, UseEntry
+from directory_indexer.api.reports import (
+    ForgetAnswer,
+    InstallAnswer,
+    KeyList,
+    PartEntry,
+    UnreadableFile,
+    UsageAnswer,
+    UseEntry,
+    config_answer,
+    doctor_answer,
+    error_answer,
+    export_answer,
+    key_facts,
+    migration_answer,
+)
 from directory_indexer.api.symbols import locate_answer, symbol_answer
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.collections.documents import DocumentPage
@@ -53,17 +67,9 @@ from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.index_reports import index_lines
 from directory_indexer.text.json_pages import (
     PAGE_BYTES,
-    config_json,
-    convert_json,
-    doctor_json,
-    error_json,
-    export_json,
-    forget_json,
     get_json,
     grep_json,
     index_json,
-    keys_json,
-    migration_json,
     plan_json,
     record_json,
     search_json,
@@ -151,22 +157,34 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "status": status_json(
             status_report._replace(directories=status_report.directories[:1], last_run=None), verbose=True
         ),
-        "convert": convert_json("report.docx", '---\ntitle: "Report"\nkind: "docx"\n---\n\n# Report\n', file=None),
-        "export": export_json(
-            ExportReport(
-                Outcome.COMPLETED, 3.214, named_format("sqlite"), file_path("/home/ann/notes.db"), 1200, 5600, 9000000
+        "convert": record_json(converted("report.docx", '---\ntitle: "Report"\nkind: "docx"\n---\n\n# Report\n')),
+        "export": record_json(
+            export_answer(
+                ExportReport(
+                    Outcome.COMPLETED,
+                    3.214,
+                    named_format("sqlite"),
+                    file_path("/home/ann/notes.db"),
+                    1200,
+                    5600,
+                    9000000,
+                )
             )
         ),
-        "migrate": migration_json(
-            MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
+        "migrate": record_json(
+            migration_answer(
+                MigrationReport(Outcome.COMPLETED, 3.214, 12034, 12034, 200, 200), endpoint="http://localhost:6333"
+            )
         ),
-        "forget": forget_json("/home/ann/notes", n_files=1200),
-        "key": keys_json([Key("ann", b"", Right.READ, None, 1_772_366_400.0)]),
+        "forget": record_json(ForgetAnswer("/home/ann/notes", 1200)),
+        "key": record_json(KeyList((key_facts(Key("ann", b"", Right.READ, None, 1_772_366_400.0)),))),
         **_of_assistants(),
         **_of_a_team(),
-        "doctor": doctor_json(findings),
-        "config": config_json(loaded._replace(settings=loaded.settings[1:2])),
-        "errors": error_json(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`")),
+        "doctor": record_json(doctor_answer(findings)),
+        "config": record_json(config_answer(loaded._replace(settings=loaded.settings[1:2]))),
+        "errors": record_json(
+            error_answer(ConfigError("'/n/c.json' does not exist", hint="run `dirindex config init`"))
+        ),
     }
     sections = re.findall(
         r"^## `?([^`\n]+)`?.*?^```json\n(.*?)^```", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL
@@ -369,6 +387,6 @@ def test_an_empty_index_has_counts_of_zero(status_report: StatusReport) -> None:
 
 
 def test_the_key_of_a_service_is_not_in_the_json(loaded: LoadedConfig) -> None:
-    page = config_json(loaded)
+    page = record_json(config_answer(loaded))
     assert json.loads(page)["settings"]["embedding.api_key"]["value"] == "**********"
     assert '"secret"' not in page
