@@ -32,7 +32,7 @@ from directory_indexer.core.paths import os_path
 from directory_indexer.core.permissions import confine, is_open
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
-from directory_indexer.indexing.runs import end_done_pauses
+from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.ocr.engine_selection import PageReading
 from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
@@ -127,10 +127,10 @@ class Doctor:
             for _ in vectorizer.embed_pending():
                 pass
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
-            vectorizer.merger.mend_tags()
+            vectorizer.merger.repair_tags()
             vectorizer.merger.merge_all()
             vectorizer.cluster.mend()
-            end_done_pauses(docstore, embeds=True)
+            end_completed_pauses(docstore, embeds=True)
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:
