@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.search.requests import SearchRequest
-from directory_indexer.search.scope import Scope, scope_of
+from directory_indexer.search.scope import Scope, scope_of_files
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import Snapshot
 
@@ -35,20 +35,20 @@ def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Sc
     files = snapshot.files.at(paths)
     if scope.file_ids is not None:
         files = [file for file in files if file.id in scope.file_ids]
-    return scope_of(snapshot, files, scope.vectors)
+    return scope_of_files(snapshot, files, scope.vectors)
 
 
 def filter_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:
     """Drop passages without a matching line, and turns of transcripts outside the requested time."""
     if request.since is not None or request.until is not None:
-        chunks = {id_: stored for id_, stored in chunks.items() if _is_of_the_time(stored, request)}
+        chunks = {id_: stored for id_, stored in chunks.items() if _is_within_time_filter(stored, request)}
     if not request.grep:
         return dict(chunks)
     pattern = LinePattern(PatternOptions((request.grep,)))
     return {id_: stored for id_, stored in chunks.items() if pattern.first(stored.chunk.text.encode()) is not None}
 
 
-def _is_of_the_time(stored: IndexedChunk, request: SearchRequest) -> bool:
+def _is_within_time_filter(stored: IndexedChunk, request: SearchRequest) -> bool:
     """Whether a turn is within the requested time; of other passages, the file has been checked."""
     moment = events.turn_time(stored.chunk.heading) if stored.facts.kind == "transcript" else None
     if moment is None:

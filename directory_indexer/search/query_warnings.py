@@ -29,7 +29,7 @@ with lazily:
 _DATE_FILTERS = ("since:", "until:")
 _MAX_CODE_LENGTH = 3
 _MAX_SIMILAR = 6
-_ONLY_EXCLUDES = (
+_ONLY_EXCLUDES_NOTE = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
 
@@ -47,9 +47,9 @@ def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[st
     """
     filters = {
         written: query_of_filter
-        for part in _parts(query)
-        for written, query_of_filter in _filters_in(part)
-        if not _is_always_meant(written)
+        for part in _query_and_branches(query)
+        for written, query_of_filter in _written_filters_in(part)
+        if not _is_deliberate_filter(written)
     }
     void = [
         written
@@ -58,24 +58,24 @@ def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[st
     ]
     if not void:
         return query, ()
-    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
+    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_note_of_void_filter, void))
 
 
-def _parts(query: Query) -> tuple[Query, ...]:
+def _query_and_branches(query: Query) -> tuple[Query, ...]:
     return (query, *(branch for group in query.alternatives for branch in group))
 
 
-def _filters_in(query: Query) -> Iterator[tuple[str, Query]]:
+def _written_filters_in(query: Query) -> Iterator[tuple[str, Query]]:
     """Yield each filter as it is written, with a query that has no other."""
     required = query.required
-    yield from ((f"path:{text}", _only_filters(Filters(paths=(text,)))) for text in required.paths)
-    yield from ((f"type:{text}", _only_filters(Filters(kinds=(text,)))) for text in required.kinds)
+    yield from ((f"path:{text}", _query_of_filters(Filters(paths=(text,)))) for text in required.paths)
+    yield from ((f"type:{text}", _query_of_filters(Filters(kinds=(text,)))) for text in required.kinds)
     yield from (
-        (f"{name}:{text}", _only_filters(Filters(metadata=((name, text),)))) for name, text in required.metadata
+        (f"{name}:{text}", _query_of_filters(Filters(metadata=((name, text),)))) for name, text in required.metadata
     )
 
 
-def _is_always_meant(written: str) -> bool:
+def _is_deliberate_filter(written: str) -> bool:
     field, _, text = written.partition(":")
     return (
         _is_dated(written)
@@ -89,18 +89,18 @@ def _is_dated(written: str) -> bool:
     return name == "created" and text[:1].isdigit()
 
 
-def _only_filters(required: Filters) -> Query:
+def _query_of_filters(required: Filters) -> Query:
     return Query("", "", required=required)
 
 
-def _void_note(written: str) -> str:
+def _note_of_void_filter(written: str) -> str:
     field, _, text = written.partition(":")
     as_words = f"{written} is searched for as words"
     match field:
         case "path":
             return f"no indexed file has '{text}' in its path: {as_words}"
         case "type" if not _is_type(text):
-            return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
+            return f"unknown type '{text}' in the query; {_suggest_types(text)}; {as_words}"
         case _:
             return f"no indexed file has {field} '{text}': {as_words}"
 
@@ -113,17 +113,17 @@ def require_types(names: tuple[str, ...]) -> None:
     """
     for name in names:
         if not _is_type(name):
-            raise UsageError(f"unknown type '{name}'", hint=_near_types(name))
+            raise UsageError(f"unknown type '{name}'", hint=_suggest_types(name))
 
 
 def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
     if any(map(_is_mixed, query.alternatives)):
         yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
-        yield _ONLY_EXCLUDES
+        yield _ONLY_EXCLUDES_NOTE
     for name in query.forbidden.kinds:
         if not _is_type(name):
-            yield f"unknown type '{name}' in the query; {_near_types(name)}"
+            yield f"unknown type '{name}' in the query; {_suggest_types(name)}"
     yield from _invalid_dates(query)
     if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
         yield f"no indexed file here meets {' '.join(filters)}"
@@ -144,7 +144,7 @@ def _is_type(name: str) -> bool:
     return name.lower() in GROUPS or kind_for_alias(name) is not None
 
 
-def _near_types(name: str) -> str:
+def _suggest_types(name: str) -> str:
     similar = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MAX_SIMILAR)
     # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
     nearest = min(similar, key=lambda kind: (sorted(kind) != sorted(name.lower()), similar.index(kind)), default="")
@@ -153,7 +153,7 @@ def _near_types(name: str) -> str:
 
 def _written_filters(required: Filters) -> list[str]:
     dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
-    written = [filter_text for filter_text, _ in _filters_in(_only_filters(required))]
+    written = [filter_text for filter_text, _ in _written_filters_in(_query_of_filters(required))]
     return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]
 
 
