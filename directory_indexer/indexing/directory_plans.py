@@ -172,22 +172,22 @@ def _raise_consent_needed(root: FilePath, count: _FileCount, *, embeds: bool) ->
     more = "" if count.is_whole else "more than "
     n_cores = os.cpu_count() or 1
     to_words = max(count.n_text_bytes / TEXT_BYTES_A_SECOND, count.n_files / FILES_A_SECOND) / n_cores
-    times = f"{_format_duration(to_words)} until all of it is found by words"
+    times = f"{_duration(to_words)} until all of it is found by words"
     if embeds:
-        times += f", {_format_duration(to_words + count.n_text_bytes / TEXT_BYTES_EMBEDDED_A_SECOND / n_cores)} until complete"
+        times += f", {_duration(to_words + count.n_text_bytes / TEXT_BYTES_EMBEDDED_A_SECOND / n_cores)} until complete"
     raise ConsentNeededError(
-        f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{_format_size(count.n_bytes)}: "
+        f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{_size(count.n_bytes)}: "
         f"about {more}{times}",
         hint="add --yes to index all of it; or name directories in it, or leave some out with a .dirindexignore file "
         "(dirindex index --dry-run shows what would be read)",
     )
 
 
-def _format_size(n_bytes: int) -> str:
+def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= _MIN_BYTES_IN_GB else f"{n_bytes / 1e6:,.1f} MB"
 
 
-def _format_duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     for name, length in (("day", 86_400), ("hour", 3_600)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {name}s"

@@ -52,7 +52,7 @@ _TEXTS_PER_COMPRESSION = 4000
 BYTES_PER_TOKEN = 4
 """For prose and code, rounded; a PDF has fewer tokens than its size suggests."""
 
-_BYTES_PER_GIB = 1 << 30
+_GIB = 1 << 30
 _LARGE_FILE_BYTES = 64 << 20
 _BYTES_PER_DISK_BLOCK = 512
 """The unit of `st_blocks` on all file systems (POSIX, sys_stat.h)."""
@@ -305,6 +305,6 @@ def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> 
     free = shutil.disk_usage(place).free
     if needed > _MAX_DISK_SHARE * free and not has_consent:
         raise ConsentNeededError(
-            f"the index may take {needed / _BYTES_PER_GIB:.1f} GiB, and {place} has {free / _BYTES_PER_GIB:.1f} GiB free",
+            f"the index may take {needed / _GIB:.1f} GiB, and {place} has {free / _GIB:.1f} GiB free",
             hint="add --yes to start all the same, or choose another place with --data-dir",
         )
