@@ -277,7 +277,7 @@ class App:
 
     def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
         """Return the work that a background process may do: none that needs consent first."""
-        n_chunks, built = self.status.embeddable(scope)
+        n_chunks, built = self.status.count_embeddable_now(scope)
         is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
         return EmbeddingWork(n_chunks if is_agreed else 0, self.status.is_locked())
 

@@ -18,7 +18,7 @@ from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.documents.vectors import EmbeddedChunk
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
-_RETAGGED = 1000
+_RETAGGED_PER_TRANSACTION = 1000
 
 
 class Merger:
@@ -45,7 +45,7 @@ class Merger:
         state = self.state()
         self.store_of(state.vector_set).prepare(state.generation)
 
-    def restore_lost(self) -> None:
+    def requeue_lost_vectors(self) -> None:
         """Make chunks wait again if their vectors are missing from the vector store.
 
         An unreachable vector store is no evidence of a loss; later calls report it.
@@ -61,7 +61,7 @@ class Merger:
         except VectorStoreError:
             return
 
-    def merge_if_worth_it(self, state: VectorState) -> None:
+    def merge_if_enough(self, state: VectorState) -> None:
         """Merge pending vectors into the vector store unless there are too few of them."""
         if state.n_pending + state.n_stale:
             self._merge(state, at_least=self.store_of(state.vector_set).min_pending_to_merge)
@@ -79,7 +79,7 @@ class Merger:
         """Merge all pending vectors, and delete all stale points."""
         self._merge(self.state(), at_least=1)
 
-    def mend_tags(self) -> None:
+    def repair_tags(self) -> None:
         """Rewrite the tags of points that refer to directories no longer tracked.
 
         While vectors of a former space answer, which nobody writes, the tags of both stay as they are. Every run calls
@@ -100,8 +100,8 @@ class Merger:
         with self._docstore.snapshot() as snapshot:
             tagged = snapshot.vectors.tagged_below(directory)
         state = self.state()
-        for start in range(0, len(tagged), _RETAGGED):
-            batch = tagged[start : start + _RETAGGED]
+        for start in range(0, len(tagged), _RETAGGED_PER_TRANSACTION):
+            batch = tagged[start : start + _RETAGGED_PER_TRANSACTION]
             stored = self.store_of(state.vector_set).at(state.generation).vectors([chunk.chunk_id for chunk in batch])
             known = [
                 EmbeddedChunk(*chunk, stored[chunk.chunk_id].tobytes()) for chunk in batch if chunk.chunk_id in stored
@@ -177,7 +177,7 @@ class SpaceSwitcher:
         Raises:
             VectorStoreError: the existing vectors cannot be reached.
         """
-        self._merger.restore_lost()
+        self._merger.requeue_lost_vectors()
         self._merger.merge_all()
         with self._docstore.snapshot() as snapshot:
             former, current = snapshot.vector_sets.former(), snapshot.vector_sets.current()

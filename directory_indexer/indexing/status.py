@@ -117,7 +117,7 @@ class Status:
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
                 running=self._running_run(runs),
-                last_run=runs[0] if runs and _is_worth_naming(runs[0], directories) else None,
+                last_run=runs[0] if runs and _is_relevant_run(runs[0], directories) else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
                 watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
@@ -132,7 +132,7 @@ class Status:
         """Return the run that is in progress, in whichever process."""
         return self._running_run(self.runs(_MAX_CONCURRENT_RUNS))
 
-    def embeddable(self, scope: IndexScope) -> tuple[int, str | None]:
+    def count_embeddable_now(self, scope: IndexScope) -> tuple[int, str | None]:
         """Return the number of chunks that wait for vectors and may get them now, and the fingerprint of the index."""
         with self._docstore().snapshot() as snapshot:
             n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_embeddable(scope)
@@ -165,10 +165,10 @@ class Status:
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
         """Return the approximate time that so many tokens take; None where only the provider knows."""
-        pace = self._pace()
+        pace = self._measured_tokens_per_second()
         return n_tokens / pace if pace else None
 
-    def _pace(self) -> int | None:
+    def _measured_tokens_per_second(self) -> int | None:
         """Return how many tokens a second this machine embeds; None where a service does that."""
         if self._configured.provider != "embedded":
             return None
@@ -180,7 +180,7 @@ class Status:
         return max(unended, key=lambda run: run.heartbeat_at) if unended and is_locked(self._lock_path) else None
 
 
-def _is_worth_naming(run: RunRecord, directories: Sequence[DirectoryStatus]) -> bool:
+def _is_relevant_run(run: RunRecord, directories: Sequence[DirectoryStatus]) -> bool:
     """Whether a run tells something about what is tracked now: forgetting a directory removes it from all runs."""
     has_work_left = any(each.completed_at is None or each.n_embedded < each.n_chunks for each in directories)
     return has_work_left or bool(run.directories) or run.outcome is Outcome.COMPLETED

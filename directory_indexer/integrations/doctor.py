@@ -32,10 +32,10 @@ from directory_indexer.core.paths import os_path
 from directory_indexer.core.permissions import confine, is_open
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
-from directory_indexer.indexing.runs import end_done_pauses
+from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.ocr.engine_selection import PageReading
-from directory_indexer.storage.documents.store import DocStore, set_aside
+from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
 from directory_indexer.storage.page_cache import PageCache
 from directory_indexer.storage.vector_stores import VectorStores
 from directory_indexer.storage.vectors import VectorStore
@@ -89,7 +89,7 @@ class Doctor:
         """
         for path in self._vectorstores.paths_not_directories():
             with write_lock(self._lock_path, wait=False):
-                renamed = set_aside(path)
+                renamed = rename_damaged_database(path)
             message = f"'{path}' was no directory, and is '{renamed}' now"
             yield Finding("vector store", Verdict.REPAIRED, message)
         try:
@@ -97,7 +97,7 @@ class Doctor:
         except CorruptIndexError as error:
             with contextlib.suppress(CorruptIndexError):  # if it cannot be opened, there is nothing to close
                 self._docstore().close()
-            damaged = set_aside(self._database)
+            damaged = rename_damaged_database(self._database)
             self._vectorstores.on_disk.discard()
             message = f"{error.message}; it was set aside as {damaged}"
             yield Finding("database", Verdict.REPAIRED, message, "dirindex index PATH builds a new one")
@@ -127,10 +127,10 @@ class Doctor:
             for _ in vectorizer.embed_pending():
                 pass
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
-            vectorizer.merger.mend_tags()
+            vectorizer.merger.repair_tags()
             vectorizer.merger.merge_all()
             vectorizer.cluster.mend()
-            end_done_pauses(docstore, embeds=True)
+            end_completed_pauses(docstore, embeds=True)
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:

@@ -103,7 +103,7 @@ class Calls:
             RequestError: all attempts fail.
             ProviderError: no attempt can succeed.
         """
-        return self.retries.retry(lambda: self._once(method, url, body), until=until)
+        return self.retries.retry(lambda: self._compute_once(method, url, body), until=until)
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
@@ -116,7 +116,7 @@ class Calls:
         """
 
         def once() -> tuple[dict[str, Any], Response]:
-            reply = self._once(method, url, body)
+            reply = self._compute_once(method, url, body)
             answer = parse_object(reply.content)
             if answer is None:
                 raise RequestError(FailureKind.INVALID, "answered something else than JSON")
@@ -132,7 +132,7 @@ class Calls:
         """Close connections."""
         self._client.close()
 
-    def _once(self, method: str, url: httpx.URL, body: bytes) -> Response:
+    def _compute_once(self, method: str, url: httpx.URL, body: bytes) -> Response:
         headers = self._headers | _JSON if body else self._headers
         reply = self._client.send(Request(method, url, headers, body), until=self._client.clock() + self._seconds)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:

@@ -17,7 +17,7 @@ from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, S
 from directory_indexer.core.paths import file_path
 from directory_indexer.storage.documents import store
 from directory_indexer.storage.documents.file_writes import FileLocation
-from directory_indexer.storage.documents.store import DocStore, set_aside
+from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
 from directory_indexer.walk.listing import SettledDirectory
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def test_a_database_put_in_the_place_of_another_is_the_one_that_is_read(tmp_path
     other.close()
     with docstore.snapshot() as snapshot:
         assert snapshot.directories.all() == {}
-    set_aside(tmp_path / "data.db")
+    rename_damaged_database(tmp_path / "data.db")
     (tmp_path / "other.db").rename(tmp_path / "data.db")
     with docstore.snapshot() as snapshot:
         assert list(snapshot.directories.all()) == ["/home/other"]

@@ -13,7 +13,7 @@ from directory_indexer.api.fields import format_timestamp
 from directory_indexer.formats.document import Metadata
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.query_syntax import period_of
-from directory_indexer.search.requests import metadata_conditions, since_moment
+from directory_indexer.search.requests import metadata_conditions, parse_since
 from directory_indexer.storage.documents.metadata import date_of_metadata
 from directory_indexer.text.formatting import day
 
@@ -89,7 +89,7 @@ def test_the_day_shown_of_a_moment_is_the_day_that_holds_it() -> None:
     assert period.start <= moment < period.end
     assert day(moment) == "2026-01-31"
     assert format_timestamp(moment) == "2026-01-31T23:30:00-08:00"
-    assert since_moment(format_timestamp(moment) or "", name="since") == moment
+    assert parse_since(format_timestamp(moment) or "", name="since") == moment
 
 
 def test_a_document_that_gives_a_day_is_dated_on_that_day() -> None:
@@ -116,7 +116,7 @@ def test_a_query_takes_what_options_take(query: str, since: str) -> None:
     parsed = parse_query(query)
     assert parsed.required.since == (since,)
     assert [word.text for word in parsed.words] == ["otter"]
-    assert since_moment(since, name="--since") is not None
+    assert parse_since(since, name="--since") is not None
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ with lazily:
         SearchRequest,
         SearchResult,
         metadata_conditions,
-        since_moment,
+        parse_since,
+        parse_until,
         sort_result,
-        until_moment,
     )
     from directory_indexer.search.sections import expand_to_sections
     from directory_indexer.text import json_pages
@@ -177,8 +177,8 @@ def _request(call: SearchCall) -> tuple[SearchRequest, tuple[object, ...]]:
         scope=scope,
         kinds=call.kinds,
         globs=call.globs,
-        since=since_moment(call.since, name="--since"),
-        until=until_moment(call.until, name="--until"),
+        since=parse_since(call.since, name="--since"),
+        until=parse_until(call.until, name="--until"),
         metadata=metadata_conditions(call.conditions, names={name: f"--{name}" for name in call.conditions}),
         only_good=not call.show_all,
         grep=call.grep,

@@ -266,13 +266,13 @@ def _decimal(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     is_grouped = "," in whole.rstrip(",")
     factor = 100.0 ** signs.count("%") / 1000.0**n_scaled
     part = part.replace(",", "")
-    n_places, n_fixed = len(part), len(part.rstrip("#"))
+    count_places, n_fixed = len(part), len(part.rstrip("#"))
     n_digits = whole.count("0")
     places = _places(tokens)
 
     def write(number: float) -> str:
         # Decimals such as 2.675 have no exact float; Excel rounds from 15 digits.
-        digits, _, decimals = f"{number * factor * _JUST_MORE:.{n_places}f}".partition(".")
+        digits, _, decimals = f"{number * factor * _JUST_MORE:.{count_places}f}".partition(".")
         digits = (digits if digits != "0" or n_digits else "").rjust(n_digits, "0")
         decimals = decimals[:n_fixed] + decimals[n_fixed:].rstrip("0")
         return _insert_digits(
@@ -323,11 +323,11 @@ def _insert_digits(places: _Places, digits: str, decimals: str) -> str:
 
 def _scientific(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     mantissa, _, exponent = signs.partition("E")
-    n_places, n_digits = len(mantissa.partition(".")[2]), len(exponent.lstrip("+-"))
+    count_places, n_digits = len(mantissa.partition(".")[2]), len(exponent.lstrip("+-"))
     places = _places([token for token in tokens if token.literal or token.signs])
 
     def write(number: float) -> str:
-        digits, _, power = f"{number:.{n_places}E}".partition("E")
+        digits, _, power = f"{number:.{count_places}E}".partition("E")
         return f"{places.before}{digits}E{power[0]}{power[1:].lstrip('0').rjust(n_digits, '0')}{places.behind}"
 
     return write

@@ -250,11 +250,11 @@ def _object_positions(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
     place = directory.start
     while place + 4 <= directory.end:
         [described] = struct.unpack_from("<I", stream, place)
-        first, n_places = described & 0xFFFFF, described >> 20
+        first, count_places = described & 0xFFFFF, described >> 20
         place += 4
-        n_places = min(n_places, (directory.end - place) // 4)
-        yield from enumerate(struct.unpack_from(f"<{n_places}I", stream, place), first)
-        place += 4 * n_places
+        count_places = min(count_places, (directory.end - place) // 4)
+        yield from enumerate(struct.unpack_from(f"<{count_places}I", stream, place), first)
+        place += 4 * count_places
 
 
 def _record_at(stream: bytes, place: int) -> Record | None:

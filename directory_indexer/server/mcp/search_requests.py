@@ -16,8 +16,8 @@ from directory_indexer.search.requests import (
     SearchRequest,
     SearchResult,
     metadata_conditions,
-    since_moment,
-    until_moment,
+    parse_since,
+    parse_until,
 )
 from directory_indexer.server.mcp.arguments import SearchCall, SimilarArguments
 from directory_indexer.server.mcp.clients import client_roots_note, indexed_client_roots
@@ -50,8 +50,8 @@ def parse_search_call(call: SearchCall, *, embedding_ms: int) -> tuple[SearchReq
         limit=position.limit(call.limit),
         kinds=call.types,
         globs=call.globs,
-        since=since_moment(call.since, name="since"),
-        until=until_moment(call.until, name="until"),
+        since=parse_since(call.since, name="since"),
+        until=parse_until(call.until, name="until"),
         metadata=_metadata_conditions(call),
         only_good=not call.all,
         excerpt_chars=EXCERPT_CHARS,

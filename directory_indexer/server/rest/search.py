@@ -16,7 +16,7 @@ from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_o
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
-from directory_indexer.integrations.previewing.forms import DRAWN
+from directory_indexer.integrations.previewing.work import DRAWN
 from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall

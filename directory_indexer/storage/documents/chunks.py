@@ -101,7 +101,7 @@ class Chunks(SnapshotQueries):
         if len(holder_ids) <= _MAX_COUNTED_FILES:
             return self._count_held("is_embedded = 0", holder_ids)
         query = "SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1"
-        waiting = self._once("chunks_to_embed_by_file", lambda: dict(self._select(query).fetchall()))
+        waiting = self._compute_once("chunks_to_embed_by_file", lambda: dict(self._select(query).fetchall()))
         return sum(n_chunks for file_id, n_chunks in waiting.items() if file_id in holder_ids)
 
     def _count_held(self, condition: str, holder_ids: frozenset[int]) -> int:
@@ -131,18 +131,18 @@ class Chunks(SnapshotQueries):
 
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Return the chunks that exist now; those of removed texts are omitted."""
-        rows = self._reserve_rows(f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({{}})", chunk_ids)  # noqa: S608
+        rows = self._rows_for(f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({{}})", chunk_ids)  # noqa: S608
         return {chunk.chunk_id: chunk for chunk in map(indexed_chunk, rows)}
 
     def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
         """Return the rows of the files that hold these chunks."""
-        return dict(self._reserve_rows("SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({})", chunk_ids))
+        return dict(self._rows_for("SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({})", chunk_ids))
 
     def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
         """Return the chunks whose headings contain a name exactly, in their order."""
         candidates = list(chunk_ids)
         query = "SELECT chunk_id FROM chunks WHERE chunk_id IN ({}) AND instr(heading, ?)"
-        headed = {row[0] for row in self._reserve_rows(query, candidates, name)}
+        headed = {row[0] for row in self._rows_for(query, candidates, name)}
         return [chunk_id for chunk_id in candidates if chunk_id in headed]
 
     def shared(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
@@ -150,7 +150,7 @@ class Chunks(SnapshotQueries):
         query = """SELECT o.chunk_id FROM chunks o WHERE o.chunk_id IN ({}) AND (
             EXISTS (SELECT 1 FROM chunks c WHERE c.text_hash = o.text_hash AND c.id <> o.id)
             OR EXISTS (SELECT 1 FROM files f WHERE f.holder_id = o.file_id))"""
-        return {chunk_id for (chunk_id,) in self._reserve_rows(query, chunk_ids)}
+        return {chunk_id for (chunk_id,) in self._rows_for(query, chunk_ids)}
 
     def copies(self, chunk_id: ChunkId, *, limit: int) -> list[tuple[int, FilePath]]:
         """Return the files, with their ids, that have the text of a chunk under the same heading and file name."""

@@ -38,7 +38,7 @@ class Directories(SnapshotQueries):
     def last_completed(self) -> float:
         """Return when a run over a tracked directory was last completed; 0 if none was."""
         [completed_at] = self._values("SELECT coalesce(max(completed_at), 0.0) FROM directories")
-        return parse_stored("directories.completed_at", epoch_seconds, completed_at)
+        return parse_stored("directories.completed_at", parse_epoch_seconds, completed_at)
 
     def mounts(self, directory_id: int) -> dict[FilePath, str]:
         """Return the file systems found on the last walk: that of a tracked directory and those mounted below it."""

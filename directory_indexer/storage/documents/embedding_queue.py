@@ -117,7 +117,7 @@ class EmbeddingQueue(ScopedQueries):
 
     def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks without a vector."""
-        if self._is_everything(scope):
+        if self._covers_all_roots(scope):
             return self._count_waiting()
         condition, arguments = self._chunks_in(scope)
         return self._count(f"SELECT count(*) FROM chunks c WHERE c.is_embedded = 0 AND {condition}", arguments)  # noqa: S608

@@ -145,7 +145,7 @@ class IncompleteFiles(SnapshotQueries):
         Pages waiting for OCR and passages that the provider refuses are listed by file; a file with waiting pages is
         not listed as a file without text.
         """
-        return self._once(f"gaps {' '.join(reasons)}", lambda: self._read_gaps(reasons))
+        return self._compute_once(f"gaps {' '.join(reasons)}", lambda: self._read_gaps(reasons))
 
     def unfinished(self) -> tuple[FilePath, ...]:
         """Return the tracked directories that no run has completed."""

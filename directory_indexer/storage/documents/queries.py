@@ -76,16 +76,16 @@ class SnapshotQueries:
         self._known = known
 
     def _meta(self, key: str) -> str | None:
-        values = self._cached("meta", lambda: dict(self._connection.execute("SELECT key, value FROM meta")))
+        values = self._compute_once("meta", lambda: dict(self._connection.execute("SELECT key, value FROM meta")))
         return values.get(key)
 
     @property
     def n_chunks(self) -> int:
         """Return the number of chunks."""
-        return self._cached("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
+        return self._compute_once("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
 
     def _count_waiting(self) -> int:
-        return self._cached(
+        return self._compute_once(
             "n_chunks_to_embed", lambda: self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0")
         )
 
@@ -94,9 +94,9 @@ class SnapshotQueries:
             rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
             return {FilePath(path): id_ for path, id_ in rows}
 
-        return self._cached("directories", read)
+        return self._compute_once("directories", read)
 
-    def _cached(self, name: str, compute: Callable[[], Answer]) -> Answer:
+    def _compute_once(self, name: str, compute: Callable[[], Answer]) -> Answer:
         if name not in self._known:
             self._known[name] = compute()
         return cast("Answer", self._known[name])

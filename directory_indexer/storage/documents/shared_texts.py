@@ -110,7 +110,7 @@ class SharedTexts(SnapshotQueries):
     def any(self) -> bool:
         """Whether any file shares the text of another one."""
         query = "SELECT EXISTS (SELECT 1 FROM files WHERE holder_id IS NOT NULL)"
-        return self._once("any_shared", lambda: bool(self._count(query)))
+        return self._compute_once("any_shared", lambda: bool(self._count(query)))
 
     def count_orphaned(self) -> int:
         """Count the files whose text's owner is missing or owns no text: no search finds them."""

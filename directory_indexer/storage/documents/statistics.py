@@ -121,7 +121,7 @@ class IndexTotals(ScopedQueries):
 
     def summary(self) -> IndexSummary:
         """Return the totals of the index that an answer is drawn from."""
-        return self._once("summary", self._summary)
+        return self._compute_once("summary", self._summary)
 
     def state_id(self) -> str:
         """Return an identifier that changes whenever answers may change."""
@@ -236,7 +236,7 @@ class DirectoryCounts(SnapshotQueries):
 
     def by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
         """Return the directories with known files, by tracked directory."""
-        return self._once("directory_counts", self._by_root)
+        return self._compute_once("directory_counts", self._by_root)
 
     def _by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
         parts: dict[tuple[FilePath, FilePath], list[DirectoryCount]] = defaultdict(list)

@@ -108,7 +108,7 @@ class Words(SnapshotQueries):
     @property
     def languages(self) -> tuple[str, ...]:
         """Languages, by tag, of at least a tenth of the documents with a known language."""
-        return self._once("languages", self._languages)
+        return self._compute_once("languages", self._languages)
 
     def _languages(self) -> tuple[str, ...]:
         counts = self.language_counts()
@@ -133,7 +133,7 @@ class Words(SnapshotQueries):
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words that begin with `prefix`, sorted, with the number of chunks that contain them."""
-        recent: dict[tuple[str, int], list[tuple[str, int]]] = self._once("recent_prefixes", dict)
+        recent: dict[tuple[str, int], list[tuple[str, int]]] = self._compute_once("recent_prefixes", dict)
         if (words := recent.get((prefix, limit))) is None:
             query = "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?"
             words = self._select(query, prefix, prefix + _LAST_CHARACTER, limit).fetchall()
@@ -167,7 +167,7 @@ class Words(SnapshotQueries):
                 most_new=self.n_chunks // _MAX_NEW_FRACTION,
             )
             return WordsWithPart(vocabulary.holding(part, ends=ends, limit=limit), vocabulary.last_row)
-        all_words = CachedVocabulary(0, self._once("words", self._all_words))
+        all_words = CachedVocabulary(0, self._compute_once("words", self._all_words))
         return WordsWithPart(all_words.holding(part, ends=ends, limit=limit), None)
 
     def _all_words(self) -> bytes:
