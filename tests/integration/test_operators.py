@@ -117,7 +117,10 @@ def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("harbour type:markdwon", "type:markdwon is searched for as words, since there is no type 'markdwon'; did you mean markdown?"),
+        (
+            "harbour type:markdwon",
+            "type:markdwon is searched for as words, since there is no type 'markdwon'; did you mean markdown?",
+        ),
         ("harbour -type:markdwon", "did you mean markdown?"),
         ("harbour type:pfd", "did you mean pdf?"),
         ("harbour type:jsno", "did you mean json?"),
