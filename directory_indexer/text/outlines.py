@@ -94,12 +94,10 @@ class _Columns(NamedTuple):
 
 
 def _columns(outline: Outline) -> _Columns:
-    places = "files" if outline.is_directory else "lines"
-    return _Columns(
-        places,
-        max(len(places), *(len(_place(entry)) for entry in outline.entries), 0),
-        max(len(_SIZES), *(len(_size(entry)) for entry in outline.entries), 0),
-    )
+    place_width = max((len(_place(entry)) for entry in outline.entries), default=0)
+    places = ("files" if outline.is_directory else "lines") if place_width else ""
+    size_width = max((len(_size(entry)) for entry in outline.entries), default=0)
+    return _Columns(places, max(len(places), place_width), max(len(_SIZES), size_width))
 
 
 def _heading(columns: _Columns) -> Line:

@@ -208,7 +208,7 @@ def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
             yield f"{size(pace.per_second)}/s"
 
 
-_NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
+_NAMES = {Phase.COVERING: "preparing search by meaning", Phase.RECOGNISING: "OCR"}
 
 _STEPS = {
     Phase.WALKING: "looking for files",

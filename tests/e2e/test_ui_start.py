@@ -70,6 +70,8 @@ def papers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     (place / "papers/stock.xlsx").write_bytes(xlsx({"Stock": "".join(rows)}))
     (place / "papers/copy of oil.md").write_text("# Oil\n\nThe lantern burns a litre an hour.\n")
     (place / "papers/IMG_2041.png").write_bytes(photo())
+    (place / "papers/numbers.txt").write_text(" ".join(map(str, range(4000))))
+    (place / "papers/cake.md").write_text("# Cake\n\n\u05e7\u05d5\u05dc\u05e4\u05d9\u05dd apples.\n")
     run_command([DIRINDEX, "index", place / "papers", "--quiet", "--data-dir", place / "data"])
     return place / "papers", place / "data"
 
@@ -276,6 +278,24 @@ def test_a_photo_without_camera_data_is_shown(page: Page) -> None:
     expect(page.locator(".named li").first).to_contain_text("A picture without text or camera data")
     expect(page.locator(".named .hit.name-alone").first).to_have_attribute("aria-current", "true")
     expect(page.locator(".preview .steps")).to_have_count(0)
+
+
+def test_a_match_in_a_line_that_is_longer_than_the_preview_is_in_view(page: Page) -> None:
+    page.locator("#query").fill("3990 path:numbers.txt")
+    expect(page.locator(".preview mark.current")).to_have_text("3990")
+    expect(page.locator(".preview mark.current")).to_be_in_viewport()
+
+
+def test_text_begins_on_the_side_where_its_script_does(page: Page) -> None:
+    page.locator("#query").fill("apples path:cake.md")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    paragraph = page.locator(".preview .prose p")
+    expect(paragraph).to_contain_text("apples")
+    for text in (paragraph, page.locator(".hit .excerpt").first):
+        outer, inner = text.bounding_box(), text.locator("mark").bounding_box()
+        assert outer
+        assert inner
+        assert inner["x"] > outer["x"] + outer["width"] / 2
 
 
 def test_keys_lead_to_the_field_and_are_explained(page: Page) -> None:

@@ -254,6 +254,7 @@ def test_neighbours_are_a_map_and_a_list(page: Page, server: PageServer) -> None
 
 def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
     _look(page, server, "settings")
+    expect(page.locator(".settings h3").first).to_have_text("Indexing")
     page.get_by_label("Find a setting").fill("max_file_size")
     expect(page.locator(".settings-list dt")).to_have_text(["indexing.max_file_size"])
     page.get_by_label("Find a setting").fill("")

@@ -105,6 +105,7 @@ def test_columns_have_names(index: Index) -> None:
     assert directory[1].split() == ["files", "tokens"]
     assert directory[2].startswith(f"{2:>5}  ")
     assert directory[2].endswith("docs/  markdown 2")
+    assert shown(outline(index, path.parent)).splitlines()[1] == "  tokens"
 
 
 @pytest.mark.parametrize("max_tokens", [150, 300, 600, 1200])

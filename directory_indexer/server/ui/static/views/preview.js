@@ -147,7 +147,8 @@ export class Preview {
     this.#at = number;
     const stop = this.#stops[number];
     stop.classList.add("current");
-    (beside ?? stop).scrollIntoView({ block: "center" });
+    const isInView = beside && beside.offsetHeight < this.#body.clientHeight; // a line may be longer than what is seen
+    (isInView ? beside : stop).scrollIntoView({ block: "center" });
     const line = Number(stop.closest("[data-line]")?.dataset.line);
     const { matching_lines: all, total_lines, end_line, start_line } = this.#found;
     const isWhole = end_line - start_line + 1 >= total_lines;

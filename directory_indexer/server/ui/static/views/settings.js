@@ -67,7 +67,9 @@ function draw() {
     const section = one.key.includes(".") ? one.key.slice(0, one.key.lastIndexOf(".")) : "";
     groups.set(section, [...(groups.get(section) ?? []), one]);
   }
-  const parts = [...groups].map(([section, all]) => element("section", {}, element("h3", {}, words.settings.sections[section] ?? section), element("dl", { class: "settings-list" }, ...all.map(row))));
+  const canChange = (all) => all.some(({ key }) => key in words.settings.change);
+  const sections = [...groups].sort(([, one], [, other]) => canChange(other) - canChange(one)); // first what people change
+  const parts = sections.map(([section, all]) => element("section", {}, element("h3", {}, words.settings.sections[section] ?? section), element("dl", { class: "settings-list" }, ...all.map(row))));
   body.replaceChildren(...(parts.length ? parts : [element("p", { class: "empty" }, words.settings.none)]));
 }
 
