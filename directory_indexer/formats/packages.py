@@ -62,16 +62,23 @@ class Package:
 
     def relations(self, part: str = "") -> dict[str, Relation]:
         """Return the relations of a part to parts of the same package, by id; "" is the package itself."""
-        folder, name = posixpath.split(part)
-        relations = _Relations(folder)
-        read_xml(self.pieces(posixpath.join(folder, "_rels", f"{name}.rels")), relations)
-        return relations.by_id
+        return self._relations(part).by_id
+
+    def addresses(self, part: str) -> dict[str, str]:
+        """Return the addresses outside of the package that a part refers to, by id."""
+        return self._relations(part).addresses
 
     def content_type(self, part: str) -> str:
         """Return the media type that the package declares for a part; "" if it declares none."""
         types = _ContentTypes()
         read_xml(self.pieces("[Content_Types].xml"), types)
         return types.by_part.get(_key(part)) or types.by_suffix.get(part.rpartition(".")[2].lower(), "")
+
+    def _relations(self, part: str) -> _Relations:
+        folder, name = posixpath.split(part)
+        relations = _Relations(folder)
+        read_xml(self.pieces(posixpath.join(folder, "_rels", f"{name}.rels")), relations)
+        return relations
 
 
 class _Part(NamedTuple):
@@ -150,10 +157,14 @@ def _damage_error(part: _Part) -> ExtractionError:
 class _Relations:
     def __init__(self, folder: str) -> None:
         self.by_id: dict[str, Relation] = {}
+        self.addresses: dict[str, str] = {}
         self._folder = folder
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name != "Relationship" or attributes.get("TargetMode") == "External":
+        if name != "Relationship":
+            return
+        if attributes.get("TargetMode") == "External":
+            self.addresses[attributes.get("Id", "")] = attributes.get("Target", "")
             return
         # Strict and transitional files name the roles by different addresses that end in the same word.
         role = attributes.get("Type", "").rpartition("/")[2]

@@ -113,7 +113,7 @@ OFFICE = {
     "office/omml.docx": ["a+b"],
     "office/vml_only.docx": ["vml box sanderling", "watermark curlew"],
     "office/zorder.pptx": ["first line at top second line middle third line at bottom"],
-    "office/hyperlink_field.docx": ["see the whimbrel page today field result godwit"],
+    "office/hyperlink_field.docx": ["see the whimbrel page today field result godwit", "whimbrel-target"],
 }
 
 SINGLE_FILES = {

@@ -7,8 +7,9 @@ first is read. Files included as they are (`altChunk`) are read where they stand
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from directory_indexer.core.errors import ExtractionError
@@ -63,7 +64,9 @@ def read_docx(package: Package, main: str) -> Document:
     relations = tuple(dict.fromkeys(by_id.values()))
     parts = {relation.role: relation.part for relation in relations}
     styles = read_styles(package, parts)
-    body = DocxBody(draft, styles, read_notes(package, parts), partial(_included_blocks, package, by_id))
+    body = DocxBody(
+        draft, styles, read_notes(package, parts), partial(_included_blocks, package, by_id), package.addresses(main)
+    )
     problem = read_xml(package.pieces(main), body, skipped=SKIPPED)
     body.write_unplaced_notes()
     if problem and draft.is_empty:
@@ -78,7 +81,10 @@ def read_docx(package: Package, main: str) -> Document:
 
 
 class DocxBody:
-    """Turns the elements of a part into a story; `include` reads a file that is included in it."""
+    """Turns the elements of a part into a story.
+
+    `include` reads a file that is included in it; `addresses` are those of its links.
+    """
 
     def __init__(
         self,
@@ -86,6 +92,7 @@ class DocxBody:
         styles: Styles,
         notes: dict[NoteKey, str],
         include: Callable[[str], Iterable[Block]] = lambda _: (),
+        addresses: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._styles = styles
         self._notes = notes
@@ -118,7 +125,8 @@ class DocxBody:
             "docPr": lambda attributes: self._describe(attributes.get("descr") or attributes.get("title", "")),
             "textpath": lambda attributes: self._describe(attributes.get("string", "")),
             **dict.fromkeys(_SHAPES, lambda attributes: self._describe(attributes.get("alt", ""))),
-            "fldSimple": lambda attributes: self._note_address(attributes.get("instr", "")),
+            "hyperlink": lambda attributes: self._note_address(addresses.get(attributes.get("id", ""), "")),
+            "fldSimple": lambda attributes: self._note_address(_address_in(attributes.get("instr", ""))),
             "fldChar": lambda _: self._end_instruction(),
             "ddList": lambda _: self._choices.begin(),
             "result": lambda attributes: self._choices.choose(attributes.get("val", "")),
@@ -179,13 +187,13 @@ class DocxBody:
 
     def _end_instruction(self) -> None:
         """Read the instruction of a field, which may come in several pieces, at the next mark of the field."""
-        self._note_address(self._instruction)
+        self._note_address(_address_in(self._instruction))
         self._instruction = ""
 
-    def _note_address(self, instruction: str) -> None:
+    def _note_address(self, address: str) -> None:
         """Write the address of a link below its paragraph, so that it splits no phrase."""
-        if address := _ADDRESS.match(instruction):
-            self._story.note(f"<{address[1]}>")
+        if address and len(address) < _MAX_INSTRUCTION:
+            self._story.note(f"<{address}>")
 
     def _describe(self, text: str) -> None:
         """Place the alternative text of a picture, or word art, beside the text, each once."""
@@ -221,6 +229,11 @@ class DocxBody:
         if table := self._story.tables.innermost:
             join_continued_cells(table)
         self._story.tables.end()
+
+
+def _address_in(instruction: str) -> str:
+    match = _ADDRESS.match(instruction)
+    return match[1] if match else ""
 
 
 def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:

@@ -297,3 +297,11 @@ def test_the_address_of_a_field_stands_below_its_paragraph() -> None:
     assert document.text.split() == (
         "See the whimbrel page today <https://example.org/whimbrel> Ann7 <mailto:ann@example.org> End".split()
     )
+
+
+def test_the_address_of_a_link_stands_below_its_paragraph() -> None:
+    link = f"See <w:hyperlink r:id='l1'>{run('the page')}</w:hyperlink><w:hyperlink r:id='gone' w:anchor='x'/>"
+    external = "<Relationship Id='l1' Type='x/hyperlink' Target='https://example.org/whimbrel' TargetMode='External'/>"
+    names = {"word/_rels/document.xml.rels": f"<Relationships>{external}</Relationships>"}
+    document = read(docx(f"<w:p>{link}{run(' today')}</w:p>", names))
+    assert document.text.split("\n\n") == ["the page today", "<https://example.org/whimbrel>\n"]
