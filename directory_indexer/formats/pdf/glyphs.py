@@ -18,7 +18,7 @@ from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf
+from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf, pymupdf
 
 Blocks = Sequence[dict[str, Any]]
 
@@ -40,6 +40,7 @@ _IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u202
 _ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
 _ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
 _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_ARABIC: Final = re.compile("[\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc]")
 _LEFT_TO_RIGHT: Final = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z .,:/%+@-]*[0-9A-Za-z%])?")
 
 
@@ -53,6 +54,11 @@ _SPACE: Final = 0x20
 _DELETE: Final = 0x7F
 _GLYPH_OF_SPACE: Final = 3
 """In the Macintosh glyph order, which Windows fonts follow."""
+
+_MAP_SECTION: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
+_MAP_NUMBER: Final = re.compile(rb"<([0-9A-Fa-f]{1,4})>")
+_MAX_MAP_BYTES: Final = 1_000_000
+_MOST_FORMS: Final = 20
 
 _SHIFTS: Final = range(40)
 _USUAL_SHIFTS: Final = (0, 29)
@@ -121,7 +127,15 @@ def decode_shifted(lines: Lines) -> None:
             _shift_back(of_font, sample)
 
 
-def reset_meaningless_encodings(page: Any) -> bool:
+def mend_fonts(page: Any, text: str) -> bool:
+    """Mend the fonts of a page that has characters without Unicode; whether any was changed."""
+    n_unknown = text.count("\ufffd")
+    is_reset = n_unknown >= FEW_LETTERS and _reset_meaningless_encodings(page)
+    is_completed = n_unknown > 0 and _ARABIC.search(text) is not None and _complete_arabic_maps(page)
+    return is_reset or is_completed
+
+
+def _reset_meaningless_encodings(page: Any) -> bool:
     """Set the usual encoding on fonts of a page whose character names are meaningless; whether any was changed."""
     pdf, n_changed = page.parent, 0
     for xref in {font[0] for font in page.get_fonts() if font[0]}:
@@ -132,6 +146,30 @@ def reset_meaningless_encodings(page: Any) -> bool:
                 n_changed += 1
         except MUPDF_ERRORS:
             continue
+    return n_changed > 0
+
+
+def _complete_arabic_maps(page: Any) -> bool:
+    """Add Arabic letters to the character maps of a page's fonts; whether any was added.
+
+    A font has several forms of a letter, one after the other. Its map may lack those that depend on the next letter,
+    such as lam before alef.
+    """
+    pdf, n_changed = page.parent, 0
+    for xref in {font[0] for font in page.get_fonts() if font[0]}:
+        try:
+            kind, value = pdf.xref_get_key(xref, "ToUnicode")
+            map_xref = int(value.split()[0]) if kind == "xref" else 0
+            content = bytes(pdf.xref_stream(map_xref) or b"")[:_MAX_MAP_BYTES] if map_xref else b""
+            if forms := _missing_forms(content):
+                lines = "".join(f"<{glyph:04x}> <{ord(form):04x}>\n" for glyph, form in forms.items())
+                added = f"{len(forms)} beginbfchar\n{lines}endbfchar\nendcmap".encode()
+                pdf.update_stream(map_xref, content.replace(b"endcmap", added, 1))
+                n_changed += 1
+        except MUPDF_ERRORS:
+            continue
+    # MuPDF keeps the fonts that it has read.
+    pymupdf.TOOLS.store_shrink(100 if n_changed else 0)
     return n_changed > 0
 
 
@@ -251,6 +289,23 @@ def _shift_back(lines: Lines, sample: str) -> None:
 def _encoding(pdf: Any, xref: int) -> str:
     kind, value = pdf.xref_get_key(xref, "Encoding")
     return str(pdf.xref_object(int(value.split()[0])) if kind == "xref" else value)
+
+
+def _missing_forms(content: bytes) -> dict[int, str]:
+    """Return the glyphs that a map lacks among those of Arabic letters, with the letter before each."""
+    characters: dict[int, str] = {}
+    for section, lines in _MAP_SECTION.findall(content):
+        numbers = [int(number, 16) for number in _MAP_NUMBER.findall(lines)]
+        # A range has a first and a last glyph, and the character of the first one.
+        for first, *last, code in zip(*[iter(numbers)] * (3 if section == b"range" else 2), strict=False):
+            glyphs = range(first, min(*last, first + _LAST_BYTE) + 1) if last else (first,)
+            characters.update((glyph, chr(code + glyph - first)) for glyph in glyphs)
+    return {
+        glyph: form
+        for (first, form), (end, other) in pairwise(sorted(characters.items()))
+        if end - first <= _MOST_FORMS and _ARABIC.match(form) and _ARABIC.match(other)
+        for glyph in range(first + 1, end)
+    }
 
 
 def _codes(text: str, coded: str) -> list[tuple[int, int]]:

@@ -36,8 +36,8 @@ from directory_indexer.formats.pdf.glyphs import (
     decode_shifted,
     decode_unknown,
     has_unknown_characters,
+    mend_fonts,
     reread_lines,
-    reset_meaningless_encodings,
 )
 from directory_indexer.formats.pdf.mupdf import LOCK, MUPDF_ERRORS, mupdf, open_document, pymupdf
 from directory_indexer.formats.pdf.pages import Page, Row, clean, join_drop_caps, join_side_by_side, recognised_rows
@@ -261,11 +261,10 @@ def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     lines = _lines(blocks)
     text = _text_of(lines)
     if has_unknown_characters(text):
-        if has_codes := text.count("\ufffd") >= FEW_LETTERS:
-            if reset_meaningless_encodings(page):
-                blocks, laid_out = _lay_out(page, _FLAGS)
-                lines = _lines(blocks)
-            has_codes = "\ufffd" in _text_of(lines)
+        if mend_fonts(page, text):
+            blocks, laid_out = _lay_out(page, _FLAGS)
+            lines = _lines(blocks)
+        has_codes = text.count("\ufffd") >= FEW_LETTERS and "\ufffd" in _text_of(lines)
         coded = _lay_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
         decode_unknown(lines, _lines(coded))
         text = _text_of(lines)
