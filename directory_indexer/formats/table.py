@@ -193,7 +193,7 @@ FORMATS: Final[dict[str, Format]] = {
     "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=6),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=3
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=4
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
