@@ -7,7 +7,8 @@ million in a row, and `path:line` opens where the text is, which the parsers (le
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from directory_indexer.formats.document import Document, Heading, decode_references, sections_of, single_line
@@ -96,23 +97,34 @@ def _read_data_or_title(text: str, notes: Mapping[int, str], page: _Page) -> _Pa
 
 
 def _main_spans(text: str) -> list[tuple[int, int]]:
+    return _spans_of_elements(text, _MAIN.finditer(text)) or _spans_of_elements(text, _openings_with_main_role(text))
+
+
+def _spans_of_elements(text: str, openings: Iterable[re.Match[str]]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
-    for opening in _MAIN.finditer(text):
-        if opening.start() >= (spans[-1][1] if spans else 0) and not _is_in_code(text, opening.start()):
-            spans.append((opening.start(), _end_of_element(text, opening)))
-    if not spans and (opening_with_role := _opening_with_main_role(text)):
-        spans = [(opening_with_role.start(), _end_of_element(text, opening_with_role))]
+    code = list(_code_spans(text))
+    for opening in openings:
+        start = opening.start()
+        last_code = code[bisect_right(code, (start, len(text))) - 1] if code else (0, 0)
+        if start >= (spans[-1][1] if spans else 0) and not last_code[0] <= start < last_code[1]:
+            spans.append((start, _end_of_element(text, opening)))
     return spans
 
 
-def _is_in_code(text: str, position: int) -> bool:
-    """Whether a position in a source lies in a script or a comment."""
-    return any(text.rfind(opening, 0, position) > text.rfind(end, 0, position) for opening, end in _CODE)
+def _code_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a source that are scripts and comments."""
+    end = 0
+    for opening in _CODE.finditer(text):
+        if opening.start() >= end:
+            end = text.find("-->" if opening[0] == "<!--" else "</script", opening.end())
+            end = end if end >= 0 else len(text)
+            yield opening.start(), end
 
 
-def _opening_with_main_role(text: str) -> re.Match[str] | None:
-    role = _MAIN_ROLE.search(text)
-    return _ANY_OPENING.match(text, text.rfind("<", 0, role.start())) if role else None
+def _openings_with_main_role(text: str) -> Iterator[re.Match[str]]:
+    for role in _MAIN_ROLE.finditer(text):
+        if opening := _ANY_OPENING.match(text, max(text.rfind("<", 0, role.start()), 0)):
+            yield opening
 
 
 def _end_of_element(text: str, opening: re.Match[str]) -> int:
@@ -200,7 +212,7 @@ class _Page:
         if token["plain"]:
             self._is_apart = False
             self._write_apart("" if self._skipped else token["plain"])
-        elif self._reads_data and not self._skipped and _LINKED_DATA.match(token[0]):
+        elif self._reads_data and self._skipped in _WITH_DATA and _LINKED_DATA.match(token[0]):
             self._write_apart(" ".join(linked_data_texts(token[0])))
 
     def _write_apart(self, text: str) -> None:
@@ -361,6 +373,7 @@ _AROUND_MAIN: Final = frozenset("aside footer header nav".split())
 _PICTURES: Final = frozenset({"img", "area"})
 _WITH_NOTES: Final = _PICTURES | {"meta", "title"}
 _WITH_TEXT: Final = frozenset({"plain", "raw"})
+_WITH_DATA: Final = frozenset({"", "head"})
 _TABLE_PARTS: Final = frozenset({"table", "caption", "tr", "td", "th"})
 _SECOND: Final = 2
 _TABLE_HEADING_LEVEL: Final = 7
@@ -374,7 +387,7 @@ _BLOCKS: Final = frozenset(
 ) | frozenset(_HEADING_LEVELS)
 
 _MAIN: Final = re.compile(r"<(main)(?=[\s>])(?![^>]*\shidden[\s=>])", re.IGNORECASE)
-_CODE: Final = (("<script", "</script"), ("<!--", "-->"))
+_CODE: Final = re.compile(r"<script\b|<!--")
 _LINKED_DATA: Final = re.compile(r"<script\b[^>]*\btype\s*=\s*[\"']?application/ld\+json\b", re.IGNORECASE)
 _DESCRIPTION: Final = re.compile(
     r"<meta\s(?=[^>]{0,1000}\b(?:name|property)\s*=\s*[\"']?(?:og:)?description\b)[^>]{1,4000}>", re.IGNORECASE

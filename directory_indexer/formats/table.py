@@ -162,16 +162,16 @@ FORMATS: Final[dict[str, Format]] = {
         "docs", "vcf vcard", Decoded(extract_contacts, rejoin_split_characters), opening=rb"BEGIN:VCARD\b", version=2
     ),
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
-    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=3),
+    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=4),
     "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=6),
     # It has the headers of a message, so it comes before that.
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=3),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=3),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=3),
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=4),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=4),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=4),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=3),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
-    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=4),
+    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=5),
     "hwpx": Format("docs", "hwpx", open=open_hwpx, sniff=is_hwpx, header=_ZIP_HEADER),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
@@ -193,7 +193,7 @@ FORMATS: Final[dict[str, Format]] = {
     "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=6),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=3
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=4
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),

@@ -34,6 +34,9 @@ _MAX_LANGUAGES: Final = 4
 _TIMEOUT_SECONDS: Final = 20
 _DATA_PLACE: Final = "TESSDATA_PREFIX"
 _USUAL_DPI: Final = 200
+"""Pictures that state no resolution, or that of a screen, are mostly scans: at 96, Tesseract takes columns of a ruled
+table for pictures, or the whole of it."""
+
 _MAX_BYTES: Final = 16_000_000
 _ONE_THREAD: Final = {"OMP_THREAD_LIMIT": "1"}
 """Four threads take longer than one, since most of them spin."""
@@ -159,7 +162,7 @@ class Tesseract:
                 source.write(page.to_pnm())
                 source.seek(0)
                 LimitedProgram(
-                    [self._installed.command, "-", "-", "--dpi", str(page.dpi or _USUAL_DPI), *options],
+                    [self._installed.command, "-", "-", "--dpi", str(max(page.dpi, _USUAL_DPI)), *options],
                     directory=place,
                     source=source,
                     output=output,

@@ -80,7 +80,7 @@ def select_grams(grams: Sequence[str], n_chunks: Mapping[str, int], *, step: int
 _ABSENT: Final = 1 << 62
 
 
-ANALYZER_VERSION: Final = 3
+ANALYZER_VERSION: Final = 4
 """Changes whenever `index_fields` yields other words for the same text: the index must then be rebuilt."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")

@@ -18,6 +18,7 @@ from directory_indexer.ranking.markup import readings
         ("see <https://x.org|the plan> now", "see the plan now"),
         ('see "the plan":https://x.org now', "see the plan now"),
         ("see https://x.org[the plan] now", "see the plan now"),
+        ("see link:https://x.org/a[the plan] now", "see the plan now"),
         ("see <<part, the plan>> now", "see the plan now"),
         ("see `the plan <https://x.org>`__ now", "see the plan now"),
         ("see :ref:`the plan <label>` now", "see the plan now"),

@@ -121,9 +121,14 @@ def web_pages(content: bytes, budget: Budget) -> list[str]:
 
 
 def fuller_text(plain: str, rich: str) -> str:
-    """Return the plain form of a text, or the rich one if that has clearly more words."""
+    """Return the plain form of a text, the rich one if that has clearly more words, or both if they are two texts."""
     of_plain, of_rich = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
-    return rich if len(of_rich - of_plain) > max(_FEW_WORDS, len(of_plain - of_rich)) else plain
+    n_lost, n_added = len(of_plain - of_rich), len(of_rich - of_plain)
+    if n_added > max(_FEW_WORDS, n_lost):
+        return rich
+    # A stub may be longer than the text that it stands for.
+    is_other = 2 * n_added > len(of_rich) and n_added > _FEW_WORDS
+    return f"{plain}\n{rich}" if is_other else plain
 
 
 def file_name(subject: str) -> str:

@@ -43,16 +43,18 @@ def read_pptx(package: Package, main: str) -> Document:
         raise problem
     draft = Draft()
     authors = read_authors(package, relations.values())
+    dates: set[str] = set()
     for number, part in enumerate(slides, 1):
         draft.page(number)
-        _write_slide(package, part, authors, draft)
+        _write_slide(package, part, authors, dates, draft)
     title, metadata = read_properties(package)
     return draft.document("pptx", title, metadata._replace(n_pages=len(slides)))
 
 
-def _write_slide(package: Package, part: str, authors: dict[str, str], draft: Draft) -> None:
+def _write_slide(package: Package, part: str, authors: dict[str, str], dates: set[str], draft: Draft) -> None:
     relations = tuple(dict.fromkeys(package.relations(part).values()))
-    shapes = [shape for shape in _in_reading_order([_slide(package, part)]) if shape.placeholder not in _FURNITURE]
+    all_shapes = _in_reading_order([_slide(package, part)])
+    shapes = [shape for shape in all_shapes if shape.placeholder != "sldNum" and not _repeats_date(shape, dates)]
     title = next((shape for shape in shapes if shape.placeholder in _TITLES and shape.words()), None)
     if title:
         draft.heading(1, " ".join(title.words()))
@@ -67,6 +69,14 @@ def _write_slide(package: Package, part: str, authors: dict[str, str], draft: Dr
         draft.paragraph("\n".join(("Notes:", *notes)))
     for comment in read_comments(package, relations, authors):
         draft.paragraph(f"> {comment.text}")
+
+
+def _repeats_date(shape: _Shape, dates: set[str]) -> bool:
+    """Whether a shape is a date in the margin that an earlier slide has; record it."""
+    text = " ".join(shape.words()) if shape.placeholder == "dt" else ""
+    is_repeated = text in dates
+    dates.update([text] if text else ())
+    return is_repeated
 
 
 def _notes(package: Package, relations: Iterable[Relation]) -> list[str]:
@@ -288,7 +298,6 @@ class _Slide:
 
 
 _TITLES: Final = frozenset({"title", "ctrTitle"})
-_FURNITURE: Final = frozenset({"sldNum", "dt"})
 _BULLETED: Final = frozenset({"body", "obj"})
 _SHAPES: Final = frozenset({"sp", "graphicFrame", "pic", "cxnSp", "grpSp"})
 _MAX_CUTS: Final = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from growth import require_linear
 
 from directory_indexer.formats.html import extract_html, extract_svg
 
@@ -181,6 +182,10 @@ LONG = "The body of the page says much. " * 20
         ("<script>x = '<main>code'</script><div>menu</div><main>LONG</main>", ["LONG"]),
         ("<main>LONG</main><footer>LONG imprint</footer><nav>LONG menu</nav>", ["LONG"]),
         ("<main></main><div>LONG</div>", ["LONG"]),
+        (
+            "<div role=main>LONG</div><div>menu</div><div role=main>LONG again</div>",
+            ["LONG", "LONG again"],
+        ),
     ],
 )
 def test_all_that_is_mainly_said_is_kept_however_many_parts_it_has(page: str, expected: list[str]) -> None:
@@ -188,6 +193,11 @@ def test_all_that_is_mainly_said_is_kept_however_many_parts_it_has(page: str, ex
     assert [" ".join(line.split()) for line in text.split("\n") if line.strip()] == [
         " ".join(line.replace("LONG", LONG).split()) for line in expected
     ]
+
+
+@pytest.mark.parametrize("unit", ["<main></main>x", "<div role=main></div>x", "<script><main>"])
+def test_time_grows_with_the_number_of_main_parts(unit: str) -> None:
+    require_linear(lambda n_parts: extract_html(unit * n_parts, "html"), 20_000)
 
 
 def test_what_a_page_says_of_itself_stands_on_its_line() -> None:
@@ -207,6 +217,8 @@ def test_a_page_that_scripts_make_is_read_from_its_data_or_has_its_title() -> No
     page = f"<head><title>App</title></head>\n<div id=root></div>\n<script type='application/ld+json'>{data}</script>"
 
     assert extract_html(page, "html").text.rstrip() == "\n\nOwls They fly. Ada"
+    in_head = f"<head><meta name=description content=About>\n<script type='application/ld+json'>{data}</script></head>"
+    assert extract_html(in_head, "html").text.rstrip() == "About\nOwls They fly. Ada"
     assert extract_html(page.replace(data, "{broken"), "html").text.rstrip(" ") == "App\n\n"
     assert extract_html(page.replace(data, "[" * 100_000), "html").text.rstrip(" ") == "App\n\n"
     assert "Owls" not in extract_html(f"{page}<p>{LONG}</p>", "html").text

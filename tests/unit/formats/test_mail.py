@@ -132,6 +132,16 @@ def test_of_a_body_in_two_forms_the_plain_one_is_read() -> None:
     assert "HTML" not in text
 
 
+def test_of_a_body_in_two_forms_that_say_different_things_both_are_read() -> None:
+    message = mail("To read this message, please allow your program to show HTML, or open it in a browser.\n")
+    message.add_alternative("<p>The aviary stays closed on Monday.</p><p>Kea</p><p>12</p>", subtype="html")
+
+    text = read(message.as_bytes())[0].text
+
+    assert "please allow" in text
+    assert "The aviary stays closed on Monday." in text
+
+
 def test_a_body_in_html_alone_is_read_without_its_tags() -> None:
     message = mail()
     message.set_content("<html><style>p{}</style><p>In <b>HTML</b>.</p></html>", subtype="html")

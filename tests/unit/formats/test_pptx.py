@@ -35,6 +35,11 @@ def test_numbers_of_slides_are_left_out() -> None:
     assert read(pptx({"slide1": shape("text") + shape("17", placeholder="sldNum")})).text == "text\n"
 
 
+def test_a_date_in_the_margin_of_slides_is_read_once() -> None:
+    slides = {f"slide{n}": shape(f"text {n}") + shape("May 2011", placeholder="dt") for n in (1, 2)}
+    assert read(pptx(slides)).text.split("\n\n") == ["text 1", "May 2011", "text 2\n"]
+
+
 def test_items_keep_their_depth() -> None:
     deep = (
         "<p:sp><p:nvPr><p:ph/></p:nvPr><a:p><a:r><a:t>one</a:t></a:r></a:p>"

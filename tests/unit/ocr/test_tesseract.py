@@ -115,6 +115,12 @@ def test_a_page_becomes_lines_with_places(standin: Standin) -> None:
     assert standin.calls[0] == ("tsv", "eng", "200", "The zeppelin\n\nis late.")
 
 
+@pytest.mark.parametrize(("dpi", "told"), [(0, "200"), (72, "200"), (96, "200"), (300, "300")])
+def test_a_picture_that_states_no_resolution_of_a_scan_is_read_as_one(standin: Standin, dpi: int, told: str) -> None:
+    Tesseract(installed(standin)).recognise(raster(picture(ENGLISH), dpi))
+    assert standin.calls[0][2] == told
+
+
 def test_a_page_in_another_language_is_read_again_in_that(standin: Standin) -> None:
     engine = Tesseract(installed(standin))
 
