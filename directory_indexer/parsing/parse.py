@@ -45,7 +45,7 @@ _BYTES_PER_TASK = 1 << 20
 
 _CODE_BYTES = 256 << 20
 _OTHER_BYTES = 512 << 20  # a small PDF may contain large images
-_BYTES_PER_BYTE = 100
+_MEMORY_PER_INPUT_BYTE = 100
 _CLOCK_FACTOR = 10
 _MB = 1_000_000
 _NO_OUTCOME = "had the process that read it answer something else"
@@ -80,22 +80,22 @@ def _parse_heavy(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[ParseOutcome | MemberOutcomes]:
     losses = _WorkerFailures(policy)
-    for request, result in _parse_elsewhere(requests, policy, must_stop):
+    for request, result in _parse_in_workers(requests, policy, must_stop):
         yield from losses.settle(request, result)
     while again := losses.take_resumed():
-        for request, result in _parse_elsewhere(again, policy, must_stop):
+        for request, result in _parse_in_workers(again, policy, must_stop):
             yield from losses.settle(request, result)
     if again := losses.take_texts():
-        for request, result in _parse_elsewhere(again, _as_text(policy), must_stop):
+        for request, result in _parse_in_workers(again, _as_text(policy), must_stop):
             yield from losses.give_up(request, result)
 
 
-def _parse_elsewhere(
+def _parse_in_workers(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[tuple[ParseRequest, ParseOutcome | MemberOutcomes | WorkerFailure]]:
     tasks = _tasks(requests, policy)
     results = run_tasks(
-        partial(_in_worker, policy=policy),
+        partial(_parse_in_worker, policy=policy),
         tasks,
         n_workers=policy.n_workers,
         scratch=policy.scratch,
@@ -106,7 +106,7 @@ def _parse_elsewhere(
         yield request, result if is_answer else WorkerFailure(_NO_OUTCOME)  # type: ignore[misc]
 
 
-def _in_worker(request: ParseRequest, *, policy: ParsePolicy) -> object:
+def _parse_in_worker(request: ParseRequest, *, policy: ParsePolicy) -> object:
     # A lazily imported function cannot be pickled.
     return parse_file(request, policy)
 
@@ -131,18 +131,18 @@ def _tasks(requests: Iterable[ParseRequest], policy: ParsePolicy) -> Iterator[Ta
     for request in requests:
         size = request.source.size
         if size > _LIGHT_BYTES or not _expected_format(request, policy).is_text:
-            yield _task([request], policy)
+            yield _make_task([request], policy)
             continue
         batch.append(request)
         n_bytes += size
         if len(batch) == _FILES_PER_TASK or n_bytes >= _BYTES_PER_TASK:
-            yield _task(batch, policy)
+            yield _make_task(batch, policy)
             batch, n_bytes = [], 0
     if batch:
-        yield _task(batch, policy)
+        yield _make_task(batch, policy)
 
 
-def _task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseRequest]:
+def _make_task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseRequest]:
     return Task(tuple(requests), tuple(policy.limits or _limits_of(request, policy) for request in requests))
 
 
@@ -160,7 +160,7 @@ def _limits_of(request: ParseRequest, policy: ParsePolicy) -> Limits:
     seconds = max(
         [seconds, *(added_format.seconds for added_format in policy.added if expected == added_format.format)]
     )
-    memory_bytes = (_CODE_BYTES if expected.is_source_code else _OTHER_BYTES) + _BYTES_PER_BYTE * size
+    memory_bytes = (_CODE_BYTES if expected.is_source_code else _OTHER_BYTES) + _MEMORY_PER_INPUT_BYTE * size
     return Limits(seconds, memory_bytes, _CLOCK_FACTOR * seconds)
 
 
@@ -183,12 +183,12 @@ class _WorkerFailures:
         """Yield the result of a worker, or what is certain about the file without one."""
         path = request.source.path
         if isinstance(result, MemberOutcomes):
-            yield self._progressed(path, result)
+            yield self._after_progress(path, result)
         elif not isinstance(result, WorkerFailure):
             self._progress.pop(path, None)
             yield result
         elif progress := self._progress.get(path):
-            yield from self._resume(request, progress, result)
+            yield from self._request_resumption(request, progress, result)
         else:
             yield from self._without_parser(request, result)
 
@@ -207,18 +207,18 @@ class _WorkerFailures:
     ) -> Iterator[ParseOutcome]:
         """Yield the result of the retry, or a failure."""
         if isinstance(result, WorkerFailure):
-            yield _failure(read_file(request, self._policy), request, result)
+            yield _failure_after_loss(read_file(request, self._policy), request, result)
         elif not isinstance(result, MemberOutcomes):
             yield result
 
-    def _progressed(self, path: FilePath, part: MemberOutcomes) -> MemberOutcomes:
+    def _after_progress(self, path: FilePath, part: MemberOutcomes) -> MemberOutcomes:
         """Record the progress of a container, and drop outcomes that a resumed worker repeated."""
         before = self._progress.get(path)
         n_done = before.n_done if before else 0
         self._progress[path] = part._replace(n_done=max(n_done, part.n_done), outcomes=(), kept=())
         return part._replace(outcomes=tuple(outcome for outcome in part.outcomes if outcome[0] >= n_done))
 
-    def _resume(self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure) -> Iterator[ParseOutcome]:
+    def _request_resumption(self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure) -> Iterator[ParseOutcome]:
         before = request.resumption
         broken = before.broken if before else ()
         is_same = before is not None and any(number == progress.n_done for number, _ in broken)
@@ -241,7 +241,7 @@ class _WorkerFailures:
         if not isinstance(content, FileContent):
             yield content
         elif not lost.is_proven or not format_of(content, self._policy).is_source_code:
-            yield _failure(content, request, lost)
+            yield _failure_after_loss(content, request, lost)
         elif self._policy.is_wary or content.source.size > _LIGHT_BYTES:
             self._texts.append(request)
         else:
@@ -253,7 +253,7 @@ def _as_text(policy: ParsePolicy) -> ParsePolicy:
     return policy._replace(extract=extraction.extract_as_text)
 
 
-def _failure(
+def _failure_after_loss(
     content: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: WorkerFailure
 ) -> ParseOutcome:
     if not isinstance(content, FileContent):

@@ -22,12 +22,12 @@ from directory_indexer.core.paths import (
     lies_in,
     members_directory,
     moved_below,
+    unquote_path,
     without_line_number,
-    written_path,
 )
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.query import Query
-from directory_indexer.ranking.query_syntax import has_role, period_of
+from directory_indexer.ranking.query_syntax import has_role, parse_period
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.files import ALL_FILES, FileFilter, MatchedFile, MetadataCondition
 from directory_indexer.storage.documents.store import Snapshot
@@ -181,11 +181,11 @@ def _file_filter(request: SearchRequest | None, query: Query) -> FileFilter:
 
 
 def _starts_of_dates(dates: Iterable[str]) -> Iterator[float]:
-    return (period.start for date in dates if (period := period_of(date, now=time.time())))
+    return (period.start for date in dates if (period := parse_period(date, now=time.time())))
 
 
 def _ends_of_dates(dates: Iterable[str]) -> Iterator[float]:
-    return (period.end for date in dates if (period := period_of(date, now=time.time())))
+    return (period.end for date in dates if (period := parse_period(date, now=time.time())))
 
 
 def _resolve_kinds(names: Iterable[str]) -> frozenset[str]:
@@ -246,7 +246,7 @@ def _pattern_test(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath
 def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
     """Return a pattern relative to a directory; `./` may mean that directory or its parent."""
     negation = "!" if pattern.startswith("!") else ""
-    rest = written_path(pattern.removeprefix(negation))
+    rest = unquote_path(pattern.removeprefix(negation))
     if rest.startswith("./"):
         name = f"/{os.path.basename(directory)}/"
         return [negation + rest[1:], *([f"{negation}/{rest[1 + len(name) :]}"] if rest[1:].startswith(name) else [])]
@@ -255,7 +255,7 @@ def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
 
 def path_filter(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     """Return the test of `path:`: a part of the path, ignoring case, or a pattern below a tracked directory."""
-    plain = without_line_number(written_path(text)).removeprefix("./").replace("/", os.sep).casefold()
+    plain = without_line_number(unquote_path(text)).removeprefix("./").replace("/", os.sep).casefold()
 
     def has_part(path: FilePath) -> bool:
         return plain in exact_text(path).casefold()

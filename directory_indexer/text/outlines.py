@@ -28,7 +28,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
     """Fold an outline until its lines fit into `max_tokens`; 0 means no limit."""
     if not max_tokens:
         return outline
-    columns = _columns(outline)
+    columns = _column_widths(outline)
 
     def cost(entry: Entry) -> int:
         return len(plain([_entry_line(entry, columns)]).encode("utf-8", "replace")) + _FOLD_MARK_BYTES
@@ -41,7 +41,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
 def outline_lines(outline: Outline, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the lines of an outline."""
     yield _headline(outline, paths)
-    columns = _columns(outline)
+    columns = _column_widths(outline)
     if outline.entries:
         yield _heading(columns)
     for entry in outline.entries:
@@ -93,10 +93,10 @@ class _Columns(NamedTuple):
     size_width: int
 
 
-def _columns(outline: Outline) -> _Columns:
-    place_width = max((len(_place(entry)) for entry in outline.entries), default=0)
+def _column_widths(outline: Outline) -> _Columns:
+    place_width = max((len(_format_place(entry)) for entry in outline.entries), default=0)
     places = ("files" if outline.is_directory else "lines") if place_width else ""
-    size_width = max((len(_size(entry)) for entry in outline.entries), default=0)
+    size_width = max((len(_format_size(entry)) for entry in outline.entries), default=0)
     return _Columns(places, max(len(places), place_width), max(len(_SIZES), size_width))
 
 
@@ -107,22 +107,22 @@ def _heading(columns: _Columns) -> Line:
 def _entry_line(entry: Entry, columns: _Columns) -> Line:
     name = entry.name if len(entry.name) <= _MAX_NAME_CHARS else f"{entry.name[: _MAX_NAME_CHARS - 1]}…"
     return line(
-        Span(f"{_place(entry):>{columns.place_width}}  ", Style.PLACE),
-        Span(f"{_size(entry):>{columns.size_width}}  ", Style.NUMBER),
+        Span(f"{_format_place(entry):>{columns.place_width}}  ", Style.PLACE),
+        Span(f"{_format_size(entry):>{columns.size_width}}  ", Style.NUMBER),
         Span("  " * entry.depth + name, Style.NAME),
         Span(f"  +{entry.n_folded}" if entry.n_folded else "", Style.NOTE),
-        Span(f"  {_kinds(entry.kinds)}" if entry.n_files else "", Style.NOTE),
+        Span(f"  {_format_kinds(entry.kinds)}" if entry.n_files else "", Style.NOTE),
     )
 
 
-def _place(entry: Entry) -> str:
+def _format_place(entry: Entry) -> str:
     if not entry.start_line:
         return f"{entry.n_files:,}" if entry.n_files else ""
     page = f"p{entry.page} " if entry.page else ""
     return f"{page}{entry.start_line}-{entry.end_line}"
 
 
-def _size(entry: Entry) -> str:
+def _format_size(entry: Entry) -> str:
     """Format a number of tokens: 340, 1.2k, 58k."""
     n_tokens = entry.n_tokens
     if n_tokens < _THOUSAND:
@@ -131,7 +131,7 @@ def _size(entry: Entry) -> str:
     return f"{thousands:.1f}k" if thousands < 9.95 else f"{thousands:,.0f}k"  # noqa: PLR2004 - two digits
 
 
-def _kinds(kinds: Iterable[tuple[str, int]]) -> str:
+def _format_kinds(kinds: Iterable[tuple[str, int]]) -> str:
     counts = list(kinds)
     n_more = len(counts) - _MAX_KINDS
     more = [f"{n_more} more {'kind' if n_more == 1 else 'kinds'}"] if n_more > 0 else []

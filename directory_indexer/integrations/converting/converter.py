@@ -22,7 +22,7 @@ from directory_indexer.formats.extraction import extract, require_text
 from directory_indexer.formats.html_blocks import read_page
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.formats.recognition import format_of
-from directory_indexer.parsing.contents import content_of
+from directory_indexer.parsing.contents import read_content
 from directory_indexer.parsing.one_file import extract_redacted, format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure, run_tasks
@@ -190,7 +190,7 @@ def _document_of(request: ConversionRequest, *, policy: ParsePolicy) -> Document
 
 def _read(request: ConversionRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
     path, content, follow_links = request
-    source = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
+    source = content if content is not None else read_content(path, policy, budget, follow_links=follow_links)
     return _extracted(source, path, budget, policy) if isinstance(source, bytes) else source
 
 

@@ -22,10 +22,10 @@ from directory_indexer.core.paths import (
     lies_in,
     os_path,
     resolved_path,
-    written_path,
+    unquote_path,
 )
 from directory_indexer.integrations.converting.converter import Converter
-from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
 
 with lazily:
     from directory_indexer.policies import Policies
@@ -87,7 +87,7 @@ class LocalFiles:
         for container in [path, *containers_around(path)]:
             names = [name for name in container.split(os.sep) if name]
             decision = rules.decide_path(names, is_directory=False)
-            if kind := kind_of_secret(decision) or likely_secret(container):
+            if kind := secret_kind_of_decision(decision) or likely_secret_kind(container):
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 
@@ -96,7 +96,7 @@ def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
-    written = written_path(written)
+    written = unquote_path(written)
     if invalid := invalid_character_in(written, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]
