@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.core.errors import NotIndexedError, UsageError
+from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.search.requests import OnDisk
@@ -211,10 +212,6 @@ class _TokensBefore:
         chunk = self._chunks[index]
         share = (character - chunk.start_char) / max(chunk.end_char - chunk.start_char, 1)
         return self._before[index] + round(min(share, 1.0) * chunk.n_tokens)
-
-
-DIRECTORY = "directory"
-"""The kind of a directory."""
 
 
 def directory_outline(snapshot: Snapshot, path: FilePath) -> Outline:

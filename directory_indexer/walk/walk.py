@@ -95,7 +95,7 @@ class _Walk:
         self._seen_ns = time.time_ns()
         self._file_systems = FileSystems()
         # The index may be inside the root, and the root inside the directory that contains the index.
-        self._own = {_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
+        self._own = {directory_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
         self._listed: set[tuple[int, int] | None] = set()
 
     def listings(self, rules: LazyRules) -> Iterator[Listing | SameListing]:
@@ -118,7 +118,7 @@ class _Walk:
             return Listing(visit.directory, failures=(failure_of(visit.directory, error),)), []
 
     def _look_into(self, visit: _Visit, handle: int | str) -> tuple[Listing | SameListing, list[_Visit]]:
-        identity = _identity(handle)
+        identity = directory_identity(handle)
         if identity in self._own:
             return Listing(visit.directory, ignored=(IgnoredPath(visit.directory, OWN_RULE),)), []
         if self._policy.follow_symlinks:
@@ -229,7 +229,8 @@ class _Opener:
             self._descent.close()
 
 
-def _identity(directory: int | str) -> tuple[int, int] | None:
+def directory_identity(directory: int | str) -> tuple[int, int] | None:
+    """Return the device and inode of a directory; None if it cannot be examined."""
     try:
         status = os.stat(directory)
     except OSError:
@@ -238,5 +239,5 @@ def _identity(directory: int | str) -> tuple[int, int] | None:
 
 
 def _device(directory: str) -> int:
-    identity = _identity(directory)
+    identity = directory_identity(directory)
     return identity[0] if identity else _UNKNOWN_DEVICE
