@@ -28,7 +28,7 @@ from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, Parse
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.secrets.redaction import secret_spans
-from directory_indexer.storage.registry.stored_documents import RESERVED, StoredName
+from directory_indexer.storage.registry.stored_documents import RESERVED_NAMES, StoredName
 from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
 
 _TAKE_OUT = "take it out, and send the document again"
@@ -133,7 +133,7 @@ def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
     """
     name = re.split(r"[/\\]", filename.strip().rstrip("/\\"))[-1]
     name = _UNSAFE.sub("_", name).rstrip(". ")
-    if not name or name.startswith(".") or RESERVED.fullmatch(name):
+    if not name or name.startswith(".") or RESERVED_NAMES.fullmatch(name):
         name = f"_{name}"
     name = _shorten(name)
     if is_text and not expected_format(FilePath(name)).is_text:

@@ -130,7 +130,11 @@ def repaired_document(row: Sequence[Any]) -> StoredDocument:
 
 def is_stored_name(name: str) -> bool:
     """Whether a name is valid for the file of a document."""
-    return bool(_STORED_NAME.fullmatch(name)) and not RESERVED.fullmatch(name) and len(name.encode()) <= _MAX_NAME_BYTES
+    return (
+        bool(_STORED_NAME.fullmatch(name))
+        and not RESERVED_NAMES.fullmatch(name)
+        and len(name.encode()) <= _MAX_NAME_BYTES
+    )
 
 
 def _is_valid(column: str, value: object) -> bool:
@@ -151,7 +155,7 @@ _STORED_NAME: Final = re.compile(
         [^/\\<>:"|?*!~$%`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*(?<![. ])""",
     re.VERBOSE,
 )
-RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+RESERVED_NAMES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 """Names of devices on Windows."""
 
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}")
