@@ -23,7 +23,7 @@ from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace
-    from directory_indexer.core.machine import loading
+    from directory_indexer.core.machine import translate_import_errors
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
@@ -58,7 +58,7 @@ with lazily:
     from directory_indexer.storage.cluster.update import ClusterIndex
     from directory_indexer.storage.cluster.writer import ClusterWriter
     from directory_indexer.storage.registry.store import Registry
-    from directory_indexer.storage.vector_stores import VectorStores, connection_to, plan_of
+    from directory_indexer.storage.vector_stores import VectorStores, collection_plan, connect_to_qdrant
     from directory_indexer.storage.vectors.connection import QdrantConnection
 
 
@@ -126,7 +126,7 @@ class App:
     @cached_property
     def similar_files(self) -> SimilarFiles:
         """The search for files similar to a file."""
-        with loading("the vector engine", VectorStoreError):
+        with translate_import_errors("the vector engine", VectorStoreError):
             return SimilarFiles(
                 docstore=self.docstore,
                 nearest=self.nearest,
@@ -137,7 +137,7 @@ class App:
     @cached_property
     def neighbourhoods(self) -> Neighbourhoods:
         """The map of documents around a document."""
-        with loading("the vector engine", VectorStoreError):
+        with translate_import_errors("the vector engine", VectorStoreError):
             return Neighbourhoods(docstore=self.docstore, nearest=self.nearest, embedder=self.embedders.of)
 
     @cached_property
@@ -154,7 +154,7 @@ class App:
     @cached_property
     def cluster_connection(self) -> QdrantConnection:
         """The connection to the Qdrant server with the cluster index."""
-        return connection_to(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
+        return connect_to_qdrant(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
 
     @cached_property
     def cluster(self) -> ClusterCopy:
@@ -162,7 +162,7 @@ class App:
         qdrant = self._config.storage.qdrant
         if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
             return ClusterCopy()
-        connection, plan = self.cluster_connection, plan_of(qdrant, qdrant.cluster_index)
+        connection, plan = self.cluster_connection, collection_plan(qdrant, qdrant.cluster_index)
         return ClusterIndex(
             docstore=self.docstore,
             reader=ClusterReader(connection, plan),
@@ -277,7 +277,7 @@ class App:
 
     def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
         """Return the work that a background process may do: none that needs consent first."""
-        n_chunks, built = self.status.embeddable(scope)
+        n_chunks, built = self.status.count_embeddable_now(scope)
         is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
         return EmbeddingWork(n_chunks if is_agreed else 0, self.status.is_locked())
 

@@ -31,7 +31,7 @@ with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace, Fingerprint
     from directory_indexer.core.ids import content_hash
     from directory_indexer.embedding import wordpiece
-    from directory_indexer.embedding.loading import Access, planned_space
+    from directory_indexer.embedding.loading import ServiceAccess, space_of_settings
     from directory_indexer.formats import table
     from directory_indexer.formats.external import Command, Extension, version_of
     from directory_indexer.formats.format import AddedFormat, Format
@@ -147,7 +147,7 @@ class Policies:
         return embedding_space(self._config.embedding)
 
     @cached_property
-    def access(self) -> Access:
+    def access(self) -> ServiceAccess:
         """The access to the embedding provider."""
         return provider_access(self._config)
 
@@ -269,7 +269,7 @@ def _recipe_number(recipe: str) -> int:
 
 def embedding_space(embedding: EmbeddingConfig) -> EmbeddingSpace:
     """Return the space of future vectors."""
-    return planned_space(
+    return space_of_settings(
         embedding.provider,
         embedding.model,
         endpoint=embedding.endpoint,
@@ -279,10 +279,10 @@ def embedding_space(embedding: EmbeddingConfig) -> EmbeddingSpace:
     )
 
 
-def provider_access(config: Config) -> Access:
+def provider_access(config: Config) -> ServiceAccess:
     """Return how to reach the embedding provider."""
     embedding = config.embedding
-    return Access(
+    return ServiceAccess(
         api_key=embedding.api_key.get_secret_value() if embedding.api_key else None,
         batch_size=embedding.batch_size,
         concurrency=config.indexing.concurrency,

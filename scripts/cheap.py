@@ -18,7 +18,7 @@ import numpy as np
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
-from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.loading import Embedders, ServiceAccess
 from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
@@ -66,7 +66,9 @@ class CheapEmbedder:
 
 def make_cheap(app: App, *, batch_size: int = 2000) -> App:
     """Make an application embed at no cost."""
-    app.embedders = Embedders(CheapEmbedder.space, Access(), build=lambda *_: CheapEmbedder(batch_size=batch_size))
+    app.embedders = Embedders(
+        CheapEmbedder.space, ServiceAccess(), build=lambda *_: CheapEmbedder(batch_size=batch_size)
+    )
     return app
 
 

@@ -55,7 +55,7 @@ class LocalConnection(QdrantConnection):
                 raise VectorsLostError(str(error.__cause__)) from error
             raise
 
-    def insist(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
+    def send_with_retries(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
         """Ask once: nothing passes by itself in the process."""
         return self.ask(doing, request)
 
@@ -72,16 +72,16 @@ class FragileConnection(LocalConnection):
         self.is_done_before = False
         self.n_requests = 0
 
-    def insist(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
+    def send_with_retries(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
         self.n_requests += 1
         if self.n_left is None:
-            return super().insist(doing, request)
+            return super().send_with_retries(doing, request)
         if self.n_left == 0:
             if self.is_done_before:
-                super().insist(doing, request)
+                super().send_with_retries(doing, request)
             raise KilledError
         self.n_left -= 1
-        return super().insist(doing, request)
+        return super().send_with_retries(doing, request)
 
 
 class Reader:

@@ -19,7 +19,7 @@ from commands import DIRINDEX, run_command
 from serving import RawClient, text_of
 
 from directory_indexer.server.rest.catalogue import OPERATIONS
-from directory_indexer.server.rest.documentation import OPENAPI_PATH, pages
+from directory_indexer.server.rest.documentation import OPENAPI_PATH, documentation_pages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,7 +182,7 @@ class Session:
         yield "session.txt", "".join(self._run(_words(line)) for line in lines[:-2])
         yield "session.json", "".join(self._run([*_words(line), "--json"]) for line in lines[2:-8])
         yield "database.txt", self._database()
-        yield "openapi.json", self._settled(_pretty(json.loads(pages(OPERATIONS)[OPENAPI_PATH].content)))
+        yield "openapi.json", self._settled(_pretty(json.loads(documentation_pages(OPERATIONS)[OPENAPI_PATH].content)))
         with RawClient(environ=self.environ, directory=self.work / "tree") as client:
             client.shake_hands()
             client.call("search", query="load the model", mode="semantic", path="privat", limit=1)

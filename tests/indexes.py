@@ -15,7 +15,7 @@ from directory_indexer.config import load_config
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.fingerprint import Fingerprint
-from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.loading import Embedders, ServiceAccess
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.extraction import extract
 from directory_indexer.indexing.background_runs import ReadingProcess
@@ -72,7 +72,7 @@ class _Embedders(Embedders):
     """The embedders of a test, which may change from one run to the next."""
 
     def __init__(self, index: Index) -> None:
-        super().__init__(index.embedder.space, Access())
+        super().__init__(index.embedder.space, ServiceAccess())
         self._index = index
 
     def of(self, space: EmbeddingSpace | None) -> Embedder:

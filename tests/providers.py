@@ -9,7 +9,7 @@ import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from directory_indexer.embedding.loading import Access, build_embedder, planned_space
+from directory_indexer.embedding.loading import ServiceAccess, build_embedder, space_of_settings
 from directory_indexer.embedding.remote import RemoteEmbedder
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class ProviderServer:
         key: str | None = None,
         dimensions: int | None = None,
         endpoint: str | None = None,
-        access: Access | None = None,
+        access: ServiceAccess | None = None,
         sleep: Callable[[float], None] = lambda _: None,
     ) -> RemoteEmbedder:
         """Build the embedder that a configuration for this server gives; it waits for nothing unless told to."""
-        space = planned_space(
+        space = space_of_settings(
             "ollama" if protocol == "ollama" else "openai",
             model,
             endpoint=endpoint or self.endpoint(protocol),
@@ -83,7 +83,7 @@ class ProviderServer:
             document_prefix=None,
             query_prefix=None,
         )
-        access = access or Access(api_key=key or ("none" if protocol == "azure" else None))
+        access = access or ServiceAccess(api_key=key or ("none" if protocol == "azure" else None))
         embedder = build_embedder(space, access, sleep=sleep)
         assert isinstance(embedder, RemoteEmbedder)
         self._embedders.append(embedder)

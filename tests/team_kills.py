@@ -155,7 +155,7 @@ def look(data_dir: Path) -> None:
 
 def require_agreement(team: Team) -> None:
     with team.collections.using("birds") as opened:
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
         opened.queue.complete()
         documents = opened.documents.page(limit=100)
         kept = {os.fspath(path) for path in opened.originals.directory.rglob("*") if path.is_file()}

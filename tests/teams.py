@@ -12,7 +12,7 @@ from directory_indexer.collections.documents import DocumentOperations
 from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult
 from directory_indexer.collections.search import search_collections
 from directory_indexer.config import load_config
-from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.loading import Embedders, ServiceAccess
 from directory_indexer.search.requests import SearchRequest
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Team:
         self.web: dict[str, FetchedContent] = {}
         self.asked: list[Validators] = []
         self.app = App(load_config(file=None, data_dir=data_dir, environ=environ))
-        self.app.embedders = Embedders(self.embedder.space, Access(), build=lambda *_: self.embedder)
+        self.app.embedders = Embedders(self.embedder.space, ServiceAccess(), build=lambda *_: self.embedder)
         self.collections = Collections(self.app)
         self.verbs = DocumentOperations(self.collections)
         self.ingesting = DocumentIngest(self.collections, fetch=self._fetch)

@@ -10,7 +10,7 @@ from directory_indexer.api.collections import DocumentEntry
 from directory_indexer.api.fields import OnDisk, Only, Truncated, format_timestamp
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
-from directory_indexer.storage.documents.metadata import NAMES
+from directory_indexer.storage.documents.metadata import METADATA_NAMES
 
 with lazily:
     from directory_indexer.formats.document import Metadata as DocumentMetadata
@@ -19,9 +19,9 @@ with lazily:
     from directory_indexer.search.texts import FileText
     from directory_indexer.storage.documents.files import IndexedFile
 
-_MOST_VALUES = 8
-_MOST_CHARACTERS = 120
-_MOST_PAGES = 50
+_MAX_VALUES = 8
+_MAX_CHARACTERS = 120
+_MAX_PAGES = 50
 """Bounds: the metadata of a hostile document must not crowd out the hits."""
 
 Title = Annotated[str | None, "Title of the document."]
@@ -93,7 +93,7 @@ def text_answer(file_text: FileText) -> TextAnswer:
         total_lines=file_text.n_lines,
         total_chunks=file_text.n_chunks,
         changed=file_text.on_disk is not None,
-        unread_pages=file_text.unread_pages[:_MOST_PAGES],
+        unread_pages=file_text.unread_pages[:_MAX_PAGES],
         truncated=False,
         next_start_line=None,
         next_chunks=None,
@@ -103,8 +103,10 @@ def text_answer(file_text: FileText) -> TextAnswer:
 
 def metadata_of(metadata: DocumentMetadata) -> Mapping[str, tuple[str, ...]] | None:
     """Return the metadata of a document by their query names, without the language, which is a field of its own."""
-    texts = {NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value}
-    texts.pop(NAMES["language"], None)
+    texts = {
+        METADATA_NAMES[field]: _texts(value) for field, value in zip(metadata._fields, metadata, strict=True) if value
+    }
+    texts.pop(METADATA_NAMES["language"], None)
     return texts or None
 
 
@@ -252,7 +254,7 @@ def grep_answer(patterns: Iterable[str], files: Iterable[FoundFile], *, notes: I
 
 def _texts(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, tuple) else (value,)
-    return tuple(str(item)[:_MOST_CHARACTERS] for item in values[:_MOST_VALUES])
+    return tuple(str(item)[:_MAX_CHARACTERS] for item in values[:_MAX_VALUES])
 
 
 def _outline_entry(entry: Entry) -> OutlineEntry:

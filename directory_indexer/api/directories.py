@@ -14,7 +14,7 @@ with lazily:
     from directory_indexer.storage.documents.incomplete_files import IncompleteFile
     from directory_indexer.walk.listing import IgnoredPath
 
-_MOST_KINDS = 8
+_MAX_KINDS = 8
 _Confirmation = Annotated[str, "What confirms it, once and within ten minutes."]
 
 
@@ -136,7 +136,7 @@ def directory_part(usage: DirectoryUsage) -> DirectoryPart:
         failed=counts.n_failed,
         skipped=counts.n_skipped,
         changed_at=format_timestamp(counts.changed_at),
-        kinds=dict(counts.kinds[:_MOST_KINDS]),
+        kinds=dict(counts.kinds[:_MAX_KINDS]),
         directories=tuple(map(directory_part, usage.places)),
         more=usage.n_hidden,
     )

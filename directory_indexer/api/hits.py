@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from directory_indexer.api.contents import Language, Metadata, Title, metadata_of
 from directory_indexer.api.fields import Chunks, Embedded, Files, IndexedAt, OnDisk, Only, format_timestamp
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.core.files import DIRECTORY, WHOLE, Box, ScannedPassage
+from directory_indexer.core.files import DIRECTORY, PAGE_UNITS, Box, ScannedPassage
 from directory_indexer.core.ids import document_id, uuid_text
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
@@ -23,7 +23,7 @@ with lazily:
 
 _SCORE_DIGITS = 3
 _DAY = len("2026-01-31")
-_MOST_COPIES = 3
+_MAX_COPIES = 3
 _WEAKER_LEFT_OUT = Note("hits that are much weaker than the best are left out", NoteKind.WEAKER, "`all` gives them")
 
 
@@ -208,7 +208,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         chunk_id=uuid_text(hit.chunk_id),
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
-        also_in=Copies(len(hit.also_in), hit.also_in[:_MOST_COPIES]) if hit.also_in else None,
+        also_in=Copies(len(hit.also_in), hit.also_in[:_MAX_COPIES]) if hit.also_in else None,
         scan=_scanned_place(hit.scan) if hit.scan else None,
         collection=hit.collection or None,
         doc_id=hit.sent.doc_id if hit.sent else None,
@@ -325,7 +325,7 @@ def _scanned_place(scan: ScannedPassage) -> ScannedPlace:
 
 
 def _shares(box: Box) -> tuple[float, float, float, float]:
-    left, top, right, bottom = (side / WHOLE for side in box)
+    left, top, right, bottom = (side / PAGE_UNITS for side in box)
     return left, top, right, bottom
 
 

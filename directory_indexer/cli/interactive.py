@@ -68,7 +68,7 @@ class Listing(NamedTuple):
                 return self._replace(selected=min(max(self.selected + step, 0), last))
             pattern = _ERASED.get(key)
             return self._replace(query=pattern.sub("", self.query)) if pattern else self
-        return self._replace(query=(self.query + key)[:_LONGEST_QUERY])
+        return self._replace(query=(self.query + key)[:_MAX_QUERY_CHARS])
 
 
 def interact(find: Callable[[str], SearchResult], *, query: str, paths: PathStyle, environ: Mapping[str, str]) -> str:
@@ -222,7 +222,7 @@ _DEBOUNCE_SECONDS: Final = 0.06
 _RESIZE_POLL_SECONDS: Final = 0.25
 _READ_BYTES: Final = 4096
 _PAGE: Final = 10
-_LONGEST_QUERY: Final = 4_000
+_MAX_QUERY_CHARS: Final = 4_000
 """Longer pasted text is cut: every key would copy and search all of it."""
 
 _FRAME_ROWS: Final = 2

@@ -39,7 +39,7 @@ ReportProgress: TypeAlias = Callable[[str], None]
 OperationFunction: TypeAlias = Callable[[str, Mapping[str, Any], ReportProgress], Mapping[str, Any]]
 """Performs an operation on a collection, with options; returns its result."""
 
-_DIED: Final = "its process ended without a word"
+_PROCESS_DIED_MESSAGE: Final = "its process ended without a word"
 _STOPPED_STATES: Final = {
     RequestedState.PAUSE: (OperationState.PAUSED, "it begins again when it is resumed"),
     RequestedState.CANCEL: (OperationState.CANCELLED, ""),
@@ -125,11 +125,11 @@ class Administration:
         row = self._operations.get(name)
         if row is None:
             raise NotIndexedError(f"there is no operation '{name}'")
-        return self._current_state(row)
+        return self._with_current_state(row)
 
     def newest(self) -> list[OperationRow]:
         """Return the last operations with their states, newest first."""
-        return list(map(self._current_state, self._operations.newest()))
+        return list(map(self._with_current_state, self._operations.newest()))
 
     def stop(self) -> None:
         """Request that the operation stops at the end of its step."""
@@ -140,14 +140,14 @@ class Administration:
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _current_state(self, row: OperationRow) -> OperationRow:
+    def _with_current_state(self, row: OperationRow) -> OperationRow:
         """Return an operation; one whose process died counts as failed."""
         if row.state is not OperationState.RUNNING or is_locked(self._lock_path):
             return row
         latest = self._operations.get(row.name)  # it may have ended meanwhile
         if latest is None or latest.state is not OperationState.RUNNING:
             return latest or row
-        return row._replace(state=OperationState.FAILED, message=_DIED)
+        return row._replace(state=OperationState.FAILED, message=_PROCESS_DIED_MESSAGE)
 
     def _acquire_lock(self) -> HeldLock:
         self._lock_path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
@@ -156,22 +156,22 @@ class Administration:
             running = (row for row in self._operations.newest() if row.state is OperationState.RUNNING)
             raise OperationRunningError(next(running, None))
         with _released_on_error(lock):
-            self._operations.fail_running(_DIED)
+            self._operations.fail_running(_PROCESS_DIED_MESSAGE)
         return lock
 
     def _start_thread(self, row: OperationRow, lock: HeldLock) -> None:
-        self._thread = threading.Thread(target=self._perform, args=(row, lock), name=row.name, daemon=True)
+        self._thread = threading.Thread(target=self._perform_and_record, args=(row, lock), name=row.name, daemon=True)
         self._thread.start()
 
-    def _perform(self, row: OperationRow, lock: HeldLock) -> None:
+    def _perform_and_record(self, row: OperationRow, lock: HeldLock) -> None:
         with lock:
-            state, message, result = self._outcome(row)
+            state, message, result = self._run_operation(row)
             try:
                 self._operations.end(row.id, state, message, result)
             except DirIndexError:
                 _log.exception("how the operation %s ended cannot be noted", row.name)
 
-    def _outcome(self, row: OperationRow) -> tuple[OperationState, str, Mapping[str, Any]]:
+    def _run_operation(self, row: OperationRow) -> tuple[OperationState, str, Mapping[str, Any]]:
         def report_progress(message: str) -> None:
             if self._operations.report_progress(row.id, message) is not RequestedState.NONE or self._is_over:
                 raise OperationStoppedError
@@ -197,10 +197,10 @@ def _released_on_error(lock: HeldLock) -> Iterator[None]:
         raise
 
 
-_REMOVALS = ""
+_REMOVALS_JOB = ""
 """Stands for deleted collections among the names of others."""
 
-_AGAIN_SECONDS = 60.0
+_RETRY_SECONDS = 60.0
 """The interval of retries, for instance when a service is away or another process was writing."""
 
 
@@ -219,7 +219,7 @@ class IngestWorker:
         self._pending: dict[str, None] = {}
         self._later: set[str] = set()
         self._is_over = False
-        self._thread = threading.Thread(target=self._work, name="documents", daemon=True)
+        self._thread = threading.Thread(target=self._process_until_stopped, name="documents", daemon=True)
 
     def start(self) -> None:
         """Start with all work that earlier processes left undone."""
@@ -233,7 +233,7 @@ class IngestWorker:
 
     def enqueue_removals(self) -> None:
         """Request the removal of collections that were deleted while somebody wrote to them."""
-        self.enqueue(_REMOVALS)
+        self.enqueue(_REMOVALS_JOB)
 
     def stop(self) -> None:
         """Request that it ends after the current batch; the rest is left to the next process."""
@@ -246,16 +246,16 @@ class IngestWorker:
         if self._thread.is_alive():
             self._thread.join(seconds)
 
-    def _work(self) -> None:
+    def _process_until_stopped(self) -> None:
         try:
             self._collections.recover()
         except DirIndexError as error:
             self._on_failure("", error)
         for collection in self._collections.names():
             self.enqueue(collection)
-        while (name := self._take_next()) is not None:
+        while (name := self._wait_for_next()) is not None:
             try:
-                if not self._update(name):
+                if not self._process_collection(name):
                     self._later.add(name)
             except NotIndexedError:
                 continue  # the collection is gone
@@ -263,10 +263,10 @@ class IngestWorker:
                 self._later.add(name)
                 self._on_failure(name, error)
 
-    def _take_next(self) -> str | None:
+    def _wait_for_next(self) -> str | None:
         with self._condition:
             while not (self._pending or self._is_over):
-                if not self._condition.wait(timeout=_AGAIN_SECONDS if self._later else None):
+                if not self._condition.wait(timeout=_RETRY_SECONDS if self._later else None):
                     self._pending = dict.fromkeys(sorted(self._later))
                     self._later.clear()
             if self._is_over:
@@ -275,8 +275,8 @@ class IngestWorker:
             del self._pending[name]
             return name
 
-    def _update(self, name: str) -> bool:
-        if name == _REMOVALS:
+    def _process_collection(self, name: str) -> bool:
+        if name == _REMOVALS_JOB:
             self._collections.finish_deletions()
             return True
         with self._collections.using(name) as opened:
@@ -284,7 +284,7 @@ class IngestWorker:
                 opened.queue.recover()
             to_do = opened.documents.to_do()
             if State.QUEUED in to_do:
-                opened.queue.index_words()
+                opened.queue.make_keyword_searchable()
             if to_do & {State.QUEUED, State.WORDS}:
                 return opened.queue.complete(must_stop=lambda: self._is_over)
         return True

@@ -34,34 +34,34 @@ from directory_indexer.config.collections import (
 )
 from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, Source
-from directory_indexer.core.durable_files import new_file, sync_path, write_durably
+from directory_indexer.core.durable_files import create_new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.paths import well_formed
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, copy_database
-from directory_indexer.storage.databases.stored_values import text
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, copy_database
+from directory_indexer.storage.databases.stored_values import parse_text
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.registry.repairs import require_intact
 from directory_indexer.storage.registry.stored_documents import is_stored_name
 from directory_indexer.storage.vectors import VectorPlace
 from directory_indexer.storage.vectors.generations import Generations, size_bytes
 
-_ATTEMPTS: Final = 20
-_ELSEWHERE: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
+_COPY_ATTEMPTS: Final = 20
+_PATH_SETTINGS: Final = frozenset({"storage.sqlite_path", "storage.qdrant.path"})
 
-FORMAT: Final = 1
-MANIFEST: Final = "manifest.json"
-CONFIGURATION: Final = "config.json"
-REGISTRY: Final = "team/team.db"
-DATABASE: Final = "data.db"
-VECTORS: Final = "qdrant"
+BACKUP_FORMAT: Final = 1
+MANIFEST_FILE: Final = "manifest.json"
+CONFIGURATION_FILE: Final = "config.json"
+REGISTRY_FILE: Final = "team/team.db"
+DATABASE_FILE: Final = "data.db"
+VECTORS_DIRECTORY: Final = "qdrant"
 
 BackupFile = NewType("BackupFile", str)
 """The name of a file of a backup, relative and with slashes; created by `backup_file`."""
 
-_COMPONENT: Final = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f\ud800-\udfff]{1,255}")
+_PATH_COMPONENT: Final = re.compile(r"(?!\.{1,2}$)[^/\\:\x00-\x1f\x7f\ud800-\udfff]{1,255}")
 _MAX_SHOWN: Final = 80
 
 
@@ -102,12 +102,12 @@ def back_up(
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
             with collections.using(name) as opened:
                 n_indexed += _copy_index(opened.app, place)
-        if configuration := _configuration(app):
-            write_durably(new_file(draft / CONFIGURATION), json.dumps(configuration, indent=2).encode())
-        made_at, files = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), _files_in(draft)
+        if configuration := _portable_configuration(app):
+            write_durably(create_new_file(draft / CONFIGURATION_FILE), json.dumps(configuration, indent=2).encode())
+        made_at, files = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), _file_sizes_in(draft)
         manifest = BackupManifest(made_at, well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
-        write_durably(new_file(draft / MANIFEST), manifest.to_json().encode())
+        write_durably(create_new_file(draft / MANIFEST_FILE), manifest.to_json().encode())
         if target.is_dir():
             target.rmdir()
         draft.rename(target)
@@ -131,7 +131,7 @@ class BackupManifest(NamedTuple):
 
     def to_json(self) -> str:
         """Return the manifest as JSON for `parsed_manifest`."""
-        return json.dumps({"format": FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
+        return json.dumps({"format": BACKUP_FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
 
 
 def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
@@ -144,17 +144,17 @@ def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
     try:
         manifest = json.loads(content)
         format_version = manifest["format"]
-        files = {text(name): _parse_size(size) for name, size in manifest["files"].items()}
-        collections = tuple(collection_name(text(name)) for name in manifest["collections"])
+        files = {parse_text(name): _parse_size(size) for name, size in manifest["files"].items()}
+        collections = tuple(collection_name(parse_text(name)) for name in manifest["collections"])
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
         raise UsageError(f"'{where}' is not a backup", hint="name a directory that dirindex backup wrote") from error
-    if format_version != FORMAT:
+    if format_version != BACKUP_FORMAT:
         raise UsageError(f"'{where}' was written by a newer dirindex", hint="upgrade dirindex")
     try:
         named = {backup_file(name): size for name, size in files.items()}
     except ValueError as error:
-        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP) from error
-    made_at, data_dir = (_parse_line(manifest.get(key)) for key in ("made_at", "data_dir"))
+        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP_HINT) from error
+    made_at, data_dir = (_parse_one_line(manifest.get(key)) for key in ("made_at", "data_dir"))
     return BackupManifest(made_at, data_dir, collections, named)
 
 
@@ -168,9 +168,9 @@ def backup_file(name: str) -> BackupFile:
         case ["config.json"] | ["team", "team.db"]:
             is_known = True
         case ["team", "collections", collection, "documents", *original]:
-            is_known = _is_collection(collection) and _is_original(original)
+            is_known = _is_collection_name(collection) and _is_original(original)
         case ["team", "collections", collection, *rest]:
-            is_known = _is_collection(collection) and _is_index_file(rest)
+            is_known = _is_collection_name(collection) and _is_index_file(rest)
         case parts:
             is_known = _is_index_file(parts)
     if not is_known:
@@ -235,11 +235,11 @@ def _copy_index(app: App, place: Path) -> int:
         return 0
     place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
     copy = place / "data.db"
-    for _ in range(_ATTEMPTS):
+    for _ in range(_COPY_ATTEMPTS):
         shutil.rmtree(place / "qdrant", ignore_errors=True)
         copy.unlink(missing_ok=True)
         copy_database(storage.sqlite_path, copy)
-        n_indexed, generations = _contents(app, copy)
+        n_indexed, generations = _read_contents_of_index(app, copy)
         if all(
             Generations(storage.qdrant.path / name).copy_to(number, place / "qdrant" / name)
             for name, number in generations
@@ -253,7 +253,7 @@ def _copy_index(app: App, place: Path) -> int:
     return n_indexed
 
 
-def _contents(app: App, database: Path) -> tuple[int, list[tuple[str, int]]]:
+def _read_contents_of_index(app: App, database: Path) -> tuple[int, list[tuple[str, int]]]:
     """Return the number of indexed files in a copied database, and the generations of vectors that it needs."""
     docstore = DocStore(database)
     try:
@@ -269,11 +269,11 @@ def _contents(app: App, database: Path) -> tuple[int, list[tuple[str, int]]]:
     return n_indexed, [(app.vectorstores.name_of(vector_set), number) for vector_set, number in vector_sets if number]
 
 
-def _configuration(app: App) -> dict[str, Any]:
+def _portable_configuration(app: App) -> dict[str, Any]:
     """Return the settings of the configuration file, without secrets and paths of the index."""
     settings: dict[str, Any] = {}
     for setting in app.loaded.settings:
-        is_own = setting.key in KEYS and setting.source == Source.FILE and setting.key not in _ELSEWHERE
+        is_own = setting.key in KEYS and setting.source == Source.FILE and setting.key not in _PATH_SETTINGS
         if is_own and not isinstance(KEYS[setting.key].kind, Secret):
             set_nested(settings, setting.key, setting.value)
     return settings
@@ -318,7 +318,7 @@ def _regular_files(directory: Path) -> Iterator[Path]:
     return (path for path in sorted(directory.rglob("*")) if path.is_file() and not path.is_symlink())
 
 
-def _files_in(directory: Path) -> dict[BackupFile, int]:
+def _file_sizes_in(directory: Path) -> dict[BackupFile, int]:
     files = _regular_files(directory)
     return {backup_file(path.relative_to(directory).as_posix()): path.stat().st_size for path in files}
 
@@ -326,9 +326,9 @@ def _files_in(directory: Path) -> dict[BackupFile, int]:
 def _is_index_file(parts: Sequence[str]) -> bool:
     match parts:
         case [name]:
-            return name in {DATABASE, PAGES_NAME}
+            return name in {DATABASE_FILE, PAGES_NAME}
         case [start, *rest]:
-            return start == VECTORS and all(map(_COMPONENT.fullmatch, rest))
+            return start == VECTORS_DIRECTORY and all(map(_PATH_COMPONENT.fullmatch, rest))
     return False
 
 
@@ -339,7 +339,7 @@ def _is_original(parts: Sequence[str]) -> bool:
     return False
 
 
-def _is_collection(name: str) -> bool:
+def _is_collection_name(name: str) -> bool:
     try:
         return bool(collection_name(name))
     except UsageError:
@@ -352,5 +352,5 @@ def _parse_size(value: Any) -> int:
     return value
 
 
-def _parse_line(value: object) -> str:
+def _parse_one_line(value: object) -> str:
     return value if isinstance(value, str) and value.isprintable() else ""

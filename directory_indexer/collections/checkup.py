@@ -19,9 +19,9 @@ from directory_indexer.storage.registry.repairs import find_damaged_rows, repair
 from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import State
 
-_FIX_ROWS = "dirindex doctor --repair mends them, or takes them out, and keeps a copy"
-_FIX = "dirindex doctor --repair brings them together"
-_MAX_NAMED = 3
+_REPAIR_ROWS_HINT = "dirindex doctor --repair mends them, or takes them out, and keeps a copy"
+_REPAIR_HINT = "dirindex doctor --repair brings them together"
+_MAX_NAMED_DOCUMENTS = 3
 
 
 def registry_findings(registry: Registry) -> Iterator[Finding]:
@@ -29,7 +29,7 @@ def registry_findings(registry: Registry) -> Iterator[Finding]:
     if damaged := find_damaged_rows(registry):
         columns = ", ".join(sorted({row.column for row in damaged}))
         rows = "1 row is" if len(damaged) == 1 else f"{len(damaged):,} rows are"
-        yield Finding("registry", Verdict.PROBLEM, f"{registry.path}: {rows} damaged ({columns})", _FIX_ROWS)
+        yield Finding("registry", Verdict.PROBLEM, f"{registry.path}: {rows} damaged ({columns})", _REPAIR_ROWS_HINT)
 
 
 def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def repair_registry(registry: Registry, data_dir: Path) -> Iterator[Finding]:
     if report is None:
         return
     for document in report.mended:
-        Originals(documents_directory(data_dir, document.collection)).leave_mark(document.doc_id)
+        Originals(documents_directory(data_dir, document.collection)).mark_for_recovery(document.doc_id)
     if report.has_lost_collections:
         _add_lost_collections(registry, data_dir)
     message = f"{len(report.mended):,} rows mended, {report.n_removed:,} taken out; {report.copy} has what was there"
@@ -78,12 +78,14 @@ def document_findings(opened: OpenCollection) -> Iterator[Finding]:
     ]
     yield _finding("originals", lost, "is gone", "send it again, or delete the document")
     yield _finding("originals", changed, "is not what was sent", "send it again, or delete the document")
-    yield _finding("originals", unknown, "belongs to no document", _FIX)
+    yield _finding("originals", unknown, "belongs to no document", _REPAIR_HINT)
     disagreeing = sorted(settled ^ indexed - {file_path(path) for path in places if file_path(path) not in settled})
-    yield _finding("documents", list(map(str, disagreeing)), "is in the index or in the registry, not in both", _FIX)
+    yield _finding(
+        "documents", list(map(str, disagreeing)), "is in the index or in the registry, not in both", _REPAIR_HINT
+    )
     waiting = [document.doc_id for document in documents if document.state is State.QUEUED]
     if waiting:
-        yield Finding("documents", Verdict.WARNING, f"{len(waiting):,} documents wait to be indexed", _FIX)
+        yield Finding("documents", Verdict.WARNING, f"{len(waiting):,} documents wait to be indexed", _REPAIR_HINT)
 
 
 def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
@@ -95,15 +97,15 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
     n_removed = 0
     for path in opened.originals.directory.glob("*/*"):
         if path.name not in known:
-            n_removed += _remove_unknown(opened, path)
+            n_removed += _remove_unknown_original(opened, path)
     n_lacking, n_dropped = opened.queue.reconcile()
-    opened.queue.index_words()
+    opened.queue.make_keyword_searchable()
     if n_lacking or n_dropped or n_removed:
         message = f"{n_lacking:,} documents read again, {n_dropped + n_removed:,} that nobody knows removed"
         yield Finding("documents", Verdict.REPAIRED, message)
 
 
-def _remove_unknown(opened: OpenCollection, place: Path) -> bool:
+def _remove_unknown_original(opened: OpenCollection, place: Path) -> bool:
     """Remove an original without a document, unless it was sent meanwhile; return whether it was removed."""
     known = doc_id(place.name)
     if known is None or place != opened.originals.place_of(known):  # not a path that a document could have
@@ -119,6 +121,6 @@ def _remove_unknown(opened: OpenCollection, place: Path) -> bool:
 def _finding(check: str, affected: list[str], problem: str, hint: str) -> Finding:
     if not affected:
         return Finding(check, Verdict.OK, f"none {problem}")
-    names = ", ".join(Path(path).name for path in affected[:_MAX_NAMED])
-    more = f" and {len(affected) - _MAX_NAMED} more" if len(affected) > _MAX_NAMED else ""
+    names = ", ".join(Path(path).name for path in affected[:_MAX_NAMED_DOCUMENTS])
+    more = f" and {len(affected) - _MAX_NAMED_DOCUMENTS} more" if len(affected) > _MAX_NAMED_DOCUMENTS else ""
     return Finding(check, Verdict.PROBLEM, f"{names}{more}: {problem}", hint)

@@ -50,7 +50,7 @@ _DELETED_PREFIX: Final = "gone-"
 """The prefix of directories of deleted collections until they are removed."""
 
 _MAX_DESCRIPTION: Final = 2000
-_MAX_SHOWN: Final = 80
+_MAX_QUOTED_CHARS: Final = 80
 
 _MAX_OPEN: Final = 64
 """Each takes four descriptors, and up to three megabytes."""
@@ -86,18 +86,21 @@ class Collections:
 
     def names(self) -> list[CollectionName]:
         """Return the names of all collections, the default one first."""
-        return [DEFAULT, *(row.name for row in self._rows.all() if not row.is_leaving and row.name != DEFAULT)]
+        return [
+            DEFAULT,
+            *(row.name for row in self._collection_rows.all() if not row.is_leaving and row.name != DEFAULT),
+        ]
 
     @contextlib.contextmanager
     def using(self, name: str) -> Iterator[OpenCollection]:
         """Yield an open collection, which stays open while it is used."""
         key = self.key(name)
-        with self._pool.lent(key, lambda: self._open_collection(key[0])) as opened:
+        with self._pool.borrowed(key, lambda: self._open_collection(key[0])) as opened:
             try:
                 yield opened
             except StoreError as error:
                 if key != self.key(name):  # which raises if it was deleted
-                    raise no_collection(name) from error
+                    raise collection_not_found(name) from error
                 raise
 
     def app_of(self, name: str) -> App:
@@ -118,10 +121,10 @@ class Collections:
         """
         checked = collection_name(name)
         _require_description(description)
-        row = self._rows.get(checked)
+        row = self._collection_rows.get(checked)
         if row is not None and row.is_leaving:
             raise ConflictError(f"the collection '{checked}' is being deleted", hint="try again when it is gone")
-        if checked == DEFAULT or not self._rows.add(checked, description=description):
+        if checked == DEFAULT or not self._collection_rows.add(checked, description=description):
             if if_missing:
                 return checked
             raise ConflictError(f"the collection '{checked}' exists already", hint="choose another name")
@@ -129,11 +132,11 @@ class Collections:
 
     def describe(self, name: str, description: str) -> None:
         """Change the description of a collection."""
-        row = self._row(name)
+        row = self._find_row(name)
         _require_description(description)
         if row.name == DEFAULT:
-            self._rows.add(DEFAULT, description="")
-        self._rows.describe(row.name, description)
+            self._collection_rows.add(DEFAULT, description="")
+        self._collection_rows.describe(row.name, description)
 
     def list(self) -> list[Collection]:
         """Return the state of all collections."""
@@ -141,7 +144,7 @@ class Collections:
 
     def look_at(self, name: str) -> Collection:
         """Return the state of a collection."""
-        row = self._row(name)
+        row = self._find_row(name)
         summary = IndexSummary()
         with self.using(name) as opened:
             if opened.app.loaded.config.storage.sqlite_path.exists():
@@ -156,25 +159,27 @@ class Collections:
             UsageError: it is the default collection.
             LockedError: another writer held it for `seconds`; `finish_deletions` completes the deletion.
         """
-        row = self._row(name)
+        row = self._find_row(name)
         if row.name == DEFAULT:
             raise UsageError("the collection 'default' cannot be deleted", hint="dirindex forget PATH empties it")
-        self._rows.mark_deleting(row.name)
+        self._collection_rows.mark_deleting(row.name)
         self._pool.drop(row.name)
-        _remove(self.app, row.name, seconds)
+        _remove_deleted_collection(self.app, row.name, seconds)
 
     def finish_deletions(self) -> None:
         """Remove deleted collections from the disk."""
-        for row in self._rows.all():
+        for row in self._collection_rows.all():
             if row.is_leaving and row.name != DEFAULT:
                 self._pool.drop(row.name)
-                _remove(self.app, row.name)
+                _remove_deleted_collection(self.app, row.name)
 
     def recover(self) -> None:
         """Complete the interrupted work of earlier processes."""
         self.finish_deletions()
-        if self._rows.are_intact():
-            _remove_unknown(self.app.loaded.data_dir, {DEFAULT, *(row.name for row in self._rows.all())})
+        if self._collection_rows.are_intact():
+            _remove_unknown_directories(
+                self.app.loaded.data_dir, {DEFAULT, *(row.name for row in self._collection_rows.all())}
+            )
         for name in self.names():
             with self.using(name) as opened:
                 opened.queue.recover()
@@ -184,22 +189,22 @@ class Collections:
         self._pool.close()
 
     @cached_property
-    def _rows(self) -> CollectionRows:
+    def _collection_rows(self) -> CollectionRows:
         return CollectionRows(self.app.registry)
 
     def key(self, name: str) -> CollectionKey:
         """Return a key that distinguishes successive collections of the same name."""
         if name == DEFAULT:
             return DEFAULT, 0.0
-        row = self._row(name)
+        row = self._find_row(name)
         return row.name, row.created_at
 
-    def _row(self, name: str) -> CollectionRow:
-        row = self._rows.get(name)
+    def _find_row(self, name: str) -> CollectionRow:
+        row = self._collection_rows.get(name)
         if name == DEFAULT:
             return CollectionRow(DEFAULT, row.description if row else "", 0.0)
         if row is None or row.is_leaving:
-            raise no_collection(name)
+            raise collection_not_found(name)
         return row
 
     def _open_collection(self, name: CollectionName) -> OpenCollection:
@@ -212,10 +217,10 @@ class Collections:
         return OpenCollection(name, app, self.app.registry)
 
 
-def no_collection(name: str) -> NotIndexedError:
+def collection_not_found(name: str) -> NotIndexedError:
     """Return the error about a missing collection."""
     return NotIndexedError(
-        f"there is no collection '{name[:_MAX_SHOWN]}'",
+        f"there is no collection '{name[:_MAX_QUOTED_CHARS]}'",
         hint="dirindex collection list shows which there are; dirindex collection create makes one",
     )
 
@@ -278,7 +283,7 @@ class OpenCollections:
         self._open: OrderedDict[CollectionKey, OpenCollection] = OrderedDict()
 
     @contextlib.contextmanager
-    def lent(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
+    def borrowed(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
         """Yield a collection, which stays open while it is used."""
         with self._lock:
             opened = self._open.pop(key, None) or open_it()
@@ -291,7 +296,7 @@ class OpenCollections:
             with self._lock:
                 opened.n_users -= 1
                 if not opened.n_users and self._open.get(key) is not opened:
-                    _close(opened)
+                    _close_collection(opened)
 
     def drop(self, name: CollectionName) -> None:
         """Close a collection that is being removed, or leave that to its last user."""
@@ -299,7 +304,7 @@ class OpenCollections:
             for key in [key for key in self._open if key[0] == name]:
                 opened = self._open.pop(key)
                 if not opened.n_users:
-                    _close(opened)
+                    _close_collection(opened)
 
     def close(self) -> None:
         """Close all collections that are not in use."""
@@ -314,7 +319,7 @@ class OpenCollections:
         """Close collections that are not in use, least recently used first."""
         for key, opened in list(self._open.items()):
             if len(self._open) > n_kept and not opened.n_users:
-                _close(self._open.pop(key))
+                _close_collection(self._open.pop(key))
 
 
 def _require_description(description: str) -> None:
@@ -324,12 +329,12 @@ def _require_description(description: str) -> None:
         raise UsageError(f"the description has more than {_MAX_DESCRIPTION:,} characters", hint="give a shorter one")
 
 
-def _close(opened: OpenCollection) -> None:
+def _close_collection(opened: OpenCollection) -> None:
     if opened.name != DEFAULT:
         opened.app.close()
 
 
-def _remove(around: App, name: CollectionName, seconds: float | None = None) -> None:
+def _remove_deleted_collection(around: App, name: CollectionName, seconds: float | None = None) -> None:
     """Remove the remains of a collection being deleted; repeating it does no harm.
 
     Raises:
@@ -347,7 +352,7 @@ def _remove(around: App, name: CollectionName, seconds: float | None = None) -> 
     CollectionRows(around.registry).remove(name)
 
 
-def _remove_unknown(data_dir: Path, known: Container[str]) -> None:
+def _remove_unknown_directories(data_dir: Path, known: Container[str]) -> None:
     """Remove directories of deleted collections: a process that had one open may have recreated its database.
 
     A directory with originals was not deleted: the registry has lost it.

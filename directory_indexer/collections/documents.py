@@ -15,7 +15,7 @@ from directory_indexer.search.texts import FileText, Selection, read_text
 from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
 from directory_indexer.storage.registry.stored_documents import State, StoredDocument
 
-_PAGE: Final = 100
+_DEFAULT_PAGE_SIZE: Final = 100
 _MAX_LIMIT: Final = 1000
 
 
@@ -49,13 +49,18 @@ class DocumentOperations:
         self._collections = collections
         self._on_work = on_work
 
-    def as_it_is(self, document: StoredDocument) -> StoredDocument:
+    def current_state_of(self, document: StoredDocument) -> StoredDocument:
         """Return the current state of a document, or the last known one if it was deleted."""
         with self._collections.using(document.collection) as opened:
             return opened.documents.get(document.doc_id) or document
 
     def documents(
-        self, collection: str = "default", *, cursor: str = "", limit: int = _PAGE, state: State | None = None
+        self,
+        collection: str = "default",
+        *,
+        cursor: str = "",
+        limit: int = _DEFAULT_PAGE_SIZE,
+        state: State | None = None,
     ) -> DocumentPage:
         """Return a page of documents, sorted by id, after a cursor.
 
@@ -74,7 +79,7 @@ class DocumentOperations:
     def document(self, collection: str, doc_id: str) -> StoredDocument:
         """Return the record of a document."""
         with self._collections.using(collection) as opened:
-            return opened.queue.refreshed([known_document(opened, doc_id)])[0]
+            return opened.queue.refreshed([require_document(opened, doc_id)])[0]
 
     def text(self, collection: str, doc_id: str, selection: Selection | None = None) -> FileText:
         """Return the text of a document as it was indexed, or a part of it.
@@ -84,7 +89,7 @@ class DocumentOperations:
             UsageError: the selection lies beyond its end.
         """
         with self._collections.using(collection) as opened:
-            document = known_document(opened, doc_id)
+            document = require_document(opened, doc_id)
             path = opened.originals.path_of(DocId(document.doc_id), document.stored_name)
             with opened.app.docstore.snapshot() as snapshot:
                 return read_text(snapshot, path, selection)
@@ -92,7 +97,7 @@ class DocumentOperations:
     def original(self, collection: str, doc_id: str) -> Original:
         """Return a document as it was sent."""
         with self._collections.using(collection) as opened:
-            document = known_document(opened, doc_id)
+            document = require_document(opened, doc_id)
             return Original(opened.originals.path_of(DocId(document.doc_id), document.stored_name), document)
 
     def pause(self, document: StoredDocument, *, is_paused: bool) -> None:
@@ -121,7 +126,7 @@ class DocumentOperations:
             if searchable is not None and opened.originals.is_set_aside(doc_id, searchable.stored_name):
                 opened.originals.bring_back(doc_id, searchable.stored_name)
                 opened.originals.keep_only(doc_id, searchable.stored_name)
-                replacement.take_back()
+                replacement.restore_replaced()
             elif searchable is not None or (current.version > 1 and current.state in SEARCHABLE_STATES):
                 raise ConflictError("the document has taken the place of the one before", hint="send that again")
         if searchable is None:
@@ -136,7 +141,7 @@ class DocumentOperations:
         with self._collections.using(collection) as opened:
             checked = parsed_id(doc_id)
             if checked is None or not opened.documents.mark_deleting(checked):
-                raise _no_document(doc_id)
+                raise _document_not_found(doc_id)
             try:
                 opened.queue.delete([checked], deadline=deadline_after(seconds))
             except LockedError:
@@ -145,7 +150,7 @@ class DocumentOperations:
             return True
 
 
-def known_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
+def require_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
     """Return the record of a document.
 
     Raises:
@@ -154,11 +159,11 @@ def known_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
     checked = parsed_id(doc_id)
     document = opened.documents.get(checked) if checked else None
     if document is None or document.state is State.DELETING:
-        raise _no_document(doc_id)
+        raise _document_not_found(doc_id)
     return document
 
 
-def _no_document(doc_id: str) -> NotIndexedError:
+def _document_not_found(doc_id: str) -> NotIndexedError:
     return NotIndexedError(
         f"there is no document '{doc_id[:_MAX_SHOWN_CHARACTERS]}'", hint="dirindex documents list shows which there are"
     )

@@ -19,10 +19,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple, Self
 
 from directory_indexer.collections.backup import (
-    CONFIGURATION,
-    DATABASE,
-    MANIFEST,
-    REGISTRY,
+    CONFIGURATION_FILE,
+    DATABASE_FILE,
+    MANIFEST_FILE,
+    REGISTRY_FILE,
     BackupFile,
     BackupManifest,
     parsed_manifest,
@@ -33,9 +33,9 @@ from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, SECTIONS, parse_jsonc
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode, file_mode
-from directory_indexer.core.safe_open import Passage, create_file, make_directory
+from directory_indexer.core.safe_open import CachedPathOpener, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP, enable_wal, require_known_schema
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables
@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 _MAX_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
-    DATABASE: SCHEMA.make_tables,
+    DATABASE_FILE: SCHEMA.make_tables,
     PAGES_NAME: make_page_tables,
-    PurePosixPath(REGISTRY).name: REGISTRY_SCHEMA.make_tables,
+    PurePosixPath(REGISTRY_FILE).name: REGISTRY_SCHEMA.make_tables,
 }
 """The functions that create the tables of the databases of a backup, by the names of their files."""
 
 _MAX_LINE_CHARACTERS: Final = 2_000
 
-_HARMLESS: Final = frozenset(
+_HARMLESS_KEYS: Final = frozenset(
     {
         *("embedding.dimensions", "embedding.batch_size", "indexing.chunk_size", "indexing.embedding"),
         *("indexing.overlap", "indexing.max_file_size", "indexing.ignore_patterns", "indexing.respect_gitignore"),
@@ -83,7 +83,7 @@ class BackupSource:
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(os.path.expanduser(path)))
-        self._passage = Passage()
+        self._passage = CachedPathOpener()
 
     def __enter__(self) -> Self:
         return self
@@ -99,7 +99,7 @@ class BackupSource:
             StoreError: it names a file that no backup has.
         """
         try:
-            with self._open(MANIFEST) as file:
+            with self._open_in_backup(MANIFEST_FILE) as file:
                 content = file.read(_MAX_MANIFEST_BYTES)
         except OSError as error:
             hint = "name a directory that dirindex backup wrote"
@@ -125,7 +125,7 @@ class BackupSource:
     @contextlib.contextmanager
     def _open_unchanged(self, name: BackupFile, size: int) -> Iterator[BinaryIO]:
         try:
-            file = self._open(name)
+            file = self._open_in_backup(name)
         except OSError as error:
             raise self._changed_error(name) from error
         with file:
@@ -133,7 +133,7 @@ class BackupSource:
                 raise self._changed_error(name)
             yield file
 
-    def _open(self, name: str) -> BinaryIO:
+    def _open_in_backup(self, name: str) -> BinaryIO:
         descriptor = self._passage.open_file(os.path.join(self.path, *name.split("/")))
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -141,7 +141,7 @@ class BackupSource:
         return os.fdopen(descriptor, "rb")
 
     def _changed_error(self, name: str) -> StoreError:
-        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP)
+        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP_HINT)
 
 
 def make_parent_directories(root: Path, parts: tuple[str, ...]) -> Path:
@@ -153,20 +153,20 @@ def make_parent_directories(root: Path, parts: tuple[str, ...]) -> Path:
     return place
 
 
-def examine_copy(name: BackupFile, copy: Path) -> None:
+def require_own_database(name: BackupFile, copy: Path) -> None:
     """Ensure that dirindex can have written the copy of a database.
 
     Raises:
         StoreError: it cannot.
     """
     make = _DATABASES.get(copy_name := PurePosixPath(name).name)
-    if make is None or name == CONFIGURATION:
+    if make is None or name == CONFIGURATION_FILE:
         return
     require_known_schema(copy, make, name=name)
-    if copy_name == DATABASE:
+    if copy_name == DATABASE_FILE:
         maintenance.require_safe_paths(copy, name=name)
     enable_wal(copy)
-    if name == REGISTRY:
+    if name == REGISTRY_FILE:
         _examine_registry(copy)
 
 
@@ -181,7 +181,7 @@ class IncomingSettings(NamedTuple):
     too_long: tuple[str, ...] = ()
 
 
-def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
+def parse_incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
     """Parse the settings of a configuration file, separating those that need consent.
 
     Raises:
@@ -189,31 +189,31 @@ def incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
     """
     try:
         tree = parse_jsonc(content.decode("utf-8-sig"))
-        leaves = list(_leaves(tree if isinstance(tree, dict) else {"": tree}))
+        leaves = list(_flatten_settings(tree if isinstance(tree, dict) else {"": tree}))
     except (ValueError, RecursionError) as error:
-        raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP) from error
+        raise StoreError(f"'{where}' of the backup is not JSON", hint=ANOTHER_BACKUP_HINT) from error
     harmless: dict[str, Any] = {}
     others: list[str] = []
     too_long: list[str] = []
     for key, value in leaves:
         if not _is_harmless(key, value):
             text = _format_value(key, value)
-            others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_cut(text)}")
-            too_long += [key] if _cut(text) != text and key in KEYS else []
+            others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_truncate_line(text)}")
+            too_long += [key] if _truncate_line(text) != text and key in KEYS else []
             continue
         for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
-            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP)
+            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP_HINT)
         set_nested(harmless, key, value)
     return IncomingSettings(harmless, tuple(others), tuple(too_long))
 
 
-def incoming_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
+def new_or_changed_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
     """Return the keys of a registry that do not exist now with the same access."""
-    known = {_access(key) for key in present}
-    return tuple(key for key in Keys(registry).all() if _access(key) not in known)
+    known = {_access_of_key(key) for key in present}
+    return tuple(key for key in Keys(registry).all() if _access_of_key(key) not in known)
 
 
-def key_line(key: Key) -> str:
+def describe_key(key: Key) -> str:
     """Describe the access of a key."""
     collections = "all collections" if key.collections is None else ", ".join(sorted(key.collections))
     return f"key '{key.name}' ({key.right}, {collections})"
@@ -223,20 +223,20 @@ def _examine_registry(copy: Path) -> None:
     with contextlib.closing(Registry(copy)) as registry:
         if damaged := repairs.find_damaged_rows(registry):
             raise StoreError(
-                f"'{REGISTRY}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
-                hint=ANOTHER_BACKUP,
+                f"'{REGISTRY_FILE}' of the backup holds a row that dirindex does not write: {damaged[0].column}",
+                hint=ANOTHER_BACKUP_HINT,
             )
 
 
-def _access(key: Key) -> tuple[object, ...]:
+def _access_of_key(key: Key) -> tuple[object, ...]:
     return key.name, key.digest, key.right, key.collections, key.expires_at
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
+def _flatten_settings(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:
     for name, value in tree.items():
         key = f"{prefix}{name}"
         if key in SECTIONS and isinstance(value, dict):
-            yield from _leaves(value, f"{key}.")
+            yield from _flatten_settings(value, f"{key}.")
         else:
             yield key, value
 
@@ -244,7 +244,7 @@ def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ob
 def _is_harmless(key: str, value: object) -> bool:
     if key in _HARMLESS_VALUES:
         return isinstance(value, str | None) and value in _HARMLESS_VALUES[key]
-    return key in _HARMLESS
+    return key in _HARMLESS_KEYS
 
 
 def _format_value(key: str, value: object) -> str:
@@ -253,5 +253,5 @@ def _format_value(key: str, value: object) -> str:
     return json.dumps(value)
 
 
-def _cut(text: str) -> str:
+def _truncate_line(text: str) -> str:
     return text if len(text) <= _MAX_LINE_CHARACTERS else f"{text[:_MAX_LINE_CHARACTERS]}…"

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.collections import validation
 from directory_indexer.collections.collections import Collections, OpenCollection
-from directory_indexer.collections.documents import deadline_after, known_document
+from directory_indexer.collections.documents import deadline_after, require_document
 from directory_indexer.collections.originals import Received
 from directory_indexer.collections.validation import (
     ContentVerdict,
@@ -137,7 +137,7 @@ def require_valid_metadata(request: IngestRequest) -> None:
         raise UsageError(
             f"the metadata of the document have more than {_MAX_METADATA_BYTES:,} bytes", hint="send fewer metadata"
         )
-    if _is_deeper(request.sender_metadata, _MAX_METADATA_DEPTH):
+    if _is_nested_deeper(request.sender_metadata, _MAX_METADATA_DEPTH):
         raise UsageError(
             f"the metadata of the document are nested more than {_MAX_METADATA_DEPTH} levels deep",
             hint="nest them less",
@@ -179,7 +179,10 @@ def store_document(
     )
     with opened.documents.replacing(content.doc_id) as replacement:
         before = replacement.before
-        if before is not None and (effect := _effect_on(before, document, request.on_conflict)) is not Effect.REPLACED:
+        if (
+            before is not None
+            and (effect := _effect_of_replacing(before, document, request.on_conflict)) is not Effect.REPLACED
+        ):
             return IngestResult(before, effect)
         if before is not None and before.state in SEARCHABLE_STATES:
             opened.originals.set_aside(content.doc_id, before.stored_name)
@@ -217,21 +220,23 @@ class DocumentIngest:
         keys = {"url": address, "filename": checked if request.filename else "", "text": content_hash(content).hex()}
         doc_id = self._id_of(request, *next((kind, key) for kind, key in keys.items() if key))
         media_type = validation.media_type_of(name)
-        return self._add(
+        return self._store_content(
             IngestContent(DocumentSource.TEXT, [content], doc_id, checked, name, media_type, address), request
         )
 
     def add_file(self, pieces: Iterable[bytes], request: IngestRequest, *, media_type: str = "") -> IngestResult:
         """Ingest a file, piece by piece; it must have a name."""
-        checked, name, known_type = _names_of_file(request.filename, media_type)
+        checked, name, known_type = _file_names_and_media_type(request.filename, media_type)
         doc_id = self._id_of(request, "filename", checked)
-        return self._add(IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), request)
+        return self._store_content(
+            IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), request
+        )
 
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
         """Return the maximum size of a file with this name."""
-        _, name, _ = _names_of_file(filename, media_type)
+        _, name, _ = _file_names_and_media_type(filename, media_type)
         with self._collections.using(collection) as opened:
-            return _most_bytes(opened, name)
+            return _max_content_bytes(opened, name)
 
     def add_url(self, url: str, request: IngestRequest) -> IngestResult:
         """Fetch a document from the web and ingest it; the same URL again replaces it.
@@ -258,7 +263,7 @@ class DocumentIngest:
             ContentRefusedError: the new content is refused; the document stays as it was.
         """
         with self._collections.using(collection) as opened:
-            (document,) = opened.queue.refreshed([known_document(opened, doc_id)])
+            (document,) = opened.queue.refreshed([require_document(opened, doc_id)])
         if document.source is not DocumentSource.URL:
             raise ConflictError("the document was not fetched from an address", hint="send it again to replace it")
         known = Validators(document.etag, document.last_modified)
@@ -277,7 +282,7 @@ class DocumentIngest:
         )
         return self._add_fetched(fetched, document.url, DocId(document.doc_id), request)
 
-    def bring_up_to_date(self, collection: str, request: IngestRequest) -> None:
+    def index_while_sender_waits(self, collection: str, request: IngestRequest) -> None:
         """Index stored documents as far as the sender waits for it."""
         with self._collections.using(collection) as opened:
             self._index(opened, request)
@@ -302,9 +307,9 @@ class DocumentIngest:
         metadata = (
             request.sender_metadata if address == fetched.url else {**request.sender_metadata, "final_url": fetched.url}
         )
-        return self._add(content, request._replace(sender_metadata=metadata))
+        return self._store_content(content, request._replace(sender_metadata=metadata))
 
-    def _add(self, content: IngestContent, request: IngestRequest) -> IngestResult:
+    def _store_content(self, content: IngestContent, request: IngestRequest) -> IngestResult:
         with (
             spans.span("ingest", source=content.source, wait=request.wait) as span,
             self._collections.using(request.collection) as opened,
@@ -312,7 +317,7 @@ class DocumentIngest:
             policy = opened.app.policies.parse
             require_valid_metadata(request)
             require_no_secrets(content.filename, {"title": request.title, **request.sender_metadata}, policy)
-            with spans.span("keep"), self._received(opened, content) as received:
+            with spans.span("keep"), self._receive_content(opened, content) as received:
                 verdict = validate_content(
                     received.path,
                     policy,
@@ -326,8 +331,8 @@ class DocumentIngest:
             return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)
 
     @contextlib.contextmanager
-    def _received(self, opened: OpenCollection, content: IngestContent) -> Iterator[Received]:
-        most_bytes = _most_bytes(opened, content.stored_name)
+    def _receive_content(self, opened: OpenCollection, content: IngestContent) -> Iterator[Received]:
+        most_bytes = _max_content_bytes(opened, content.stored_name)
         with opened.originals.received(
             content.doc_id, content.stored_name, content.pieces, most_bytes=most_bytes
         ) as received:
@@ -338,7 +343,7 @@ class DocumentIngest:
         deadline = deadline_after(request.seconds)
         try:
             if request.wait is not Wait.NONE:
-                opened.queue.index_words(deadline=deadline)
+                opened.queue.make_keyword_searchable(deadline=deadline)
             if request.wait is Wait.COMPLETE:
                 opened.queue.complete(must_stop=lambda: deadline is not None and time.monotonic() >= deadline)
         except LockedError:
@@ -346,21 +351,21 @@ class DocumentIngest:
         self._on_work(opened.name)
 
 
-def _is_deeper(value: object, max_depth: int) -> bool:
+def _is_nested_deeper(value: object, max_depth: int) -> bool:
     """Whether lists and objects are nested deeper than `max_depth` levels: parsers recurse once for each."""
     level = [value]
     for _ in range(max_depth):
-        level = [member for outer in level for member in _members(outer)]
+        level = [member for outer in level for member in _nested_values(outer)]
     return bool(level)
 
 
-def _members(value: object) -> Iterable[object]:
+def _nested_values(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         return value.values()
     return value if isinstance(value, list) else ()
 
 
-def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
+def _effect_of_replacing(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
     if before.state is State.DELETING:
         raise ConflictError("the document is being deleted", hint="send it again when it is gone")
     if on_conflict is OnConflict.ERROR:
@@ -373,14 +378,14 @@ def _effect_on(before: StoredDocument, document: StoredDocument, on_conflict: On
     return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
 
 
-def _names_of_file(filename: str, media_type: str) -> tuple[str, StoredName, str]:
+def _file_names_and_media_type(filename: str, media_type: str) -> tuple[str, StoredName, str]:
     """Return the sent and the stored name of a file, and its media type."""
     checked = validation.normalise_name(filename, what="file name")
     known_type = validation.media_type_of(checked, media_type)
     return checked, validation.name_with_suffix(stored_name(checked), known_type), known_type
 
 
-def _most_bytes(opened: OpenCollection, name: str) -> int:
+def _max_content_bytes(opened: OpenCollection, name: str) -> int:
     most_bytes = opened.app.loaded.config.indexing.max_file_size
     is_streamed = name.lower().endswith(opened.app.policies.walk.streamed)
     return max(most_bytes, _MAX_STREAMED_BYTES) if is_streamed else most_bytes

@@ -27,7 +27,7 @@ from directory_indexer.core.safe_open import open_file
 
 _HASH_BYTES: Final = 16
 _PIECE_BYTES: Final = 1 << 20
-_MARK: Final = ".mark"
+_MARKER_SUFFIX: Final = ".mark"
 
 
 class Received(NamedTuple):
@@ -67,7 +67,7 @@ class Originals:
             path = place / name
             with _translated_errors():
                 place.mkdir(mode=directory_mode())
-                n_bytes, content_hash = _write(path, pieces, most_bytes)
+                n_bytes, content_hash = _write_hashed(path, pieces, most_bytes)
                 received = Received(path, n_bytes, content_hash, path.stat().st_mtime_ns)
             yield received
 
@@ -106,7 +106,7 @@ class Originals:
             os.replace(draft, place / name)
             sync_path(place)
 
-    def drop_aside(self, doc_id: DocId) -> None:
+    def remove_set_aside(self, doc_id: DocId) -> None:
         """Remove what was set aside of a document."""
         shutil.rmtree(self._replaced / doc_id, ignore_errors=True)
 
@@ -118,13 +118,13 @@ class Originals:
     def keep_only(self, doc_id: DocId, name: str) -> None:
         """Remove the originals of a document with other names."""
         with _translated_errors():
-            for file in self._files(doc_id):
+            for file in self._original_files_of(doc_id):
                 if file.name != name:
                     file.unlink(missing_ok=True)
 
     def paths_of(self, doc_id: DocId) -> list[FilePath]:
         """Return the paths of all originals of a document."""
-        return [file_path(file) for file in self._files(doc_id)]
+        return [file_path(file) for file in self._original_files_of(doc_id)]
 
     def remove(self, doc_id: DocId) -> None:
         """Remove all originals of a document."""
@@ -135,11 +135,11 @@ class Originals:
             # Another document may be moved into the parent directory meanwhile.
             with contextlib.suppress(OSError):
                 place.parent.rmdir()
-        self.drop_aside(doc_id)
+        self.remove_set_aside(doc_id)
 
     def interrupted(self) -> Iterator[DocId]:
         """Yield the documents that dead processes were writing, and remove their markers one by one."""
-        marks = sorted(self._incoming.glob(f"*{_MARK}")) if self._incoming.is_dir() else ()
+        marks = sorted(self._incoming.glob(f"*{_MARKER_SUFFIX}")) if self._incoming.is_dir() else ()
         for mark in marks:
             with contextlib.suppress(FileNotFoundError):
                 lock = try_lock(mark, exclusive=True)
@@ -151,11 +151,11 @@ class Originals:
                     shutil.rmtree(mark.with_suffix(""), ignore_errors=True)
                     mark.unlink(missing_ok=True)
 
-    def leave_mark(self, doc_id: DocId) -> None:
+    def mark_for_recovery(self, doc_id: DocId) -> None:
         """Mark a document for the next recovery."""
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-            _, lock = self._new_mark(doc_id)
+            _, lock = self._create_marker(doc_id)
         lock.release()
 
     @contextlib.contextmanager
@@ -164,7 +164,7 @@ class Originals:
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             self.directory.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-            mark, lock = self._new_mark(doc_id)
+            mark, lock = self._create_marker(doc_id)
         place = mark.with_suffix("")
         with lock:
             with _translated_errors():
@@ -175,21 +175,21 @@ class Originals:
                 shutil.rmtree(place, ignore_errors=True)
                 mark.unlink(missing_ok=True)
 
-    def _new_mark(self, doc_id: DocId) -> tuple[Path, HeldLock]:
+    def _create_marker(self, doc_id: DocId) -> tuple[Path, HeldLock]:
         """Create and lock a marker: recovery may remove one that is not locked yet."""
         while True:
-            mark = self._incoming / f"{doc_id}-{secrets.token_hex(8)}{_MARK}"
+            mark = self._incoming / f"{doc_id}-{secrets.token_hex(8)}{_MARKER_SUFFIX}"
             if lock := try_lock(mark, exclusive=True):
                 if mark.exists():
                     return mark, lock
                 lock.release()
 
-    def _files(self, doc_id: DocId) -> list[Path]:
+    def _original_files_of(self, doc_id: DocId) -> list[Path]:
         place = self.place_of(doc_id)
         return sorted(place.iterdir()) if place.is_dir() else []
 
 
-def too_large(most_bytes: int) -> ContentRefusedError:
+def original_too_large(most_bytes: int) -> ContentRefusedError:
     """Return the refusal of a document with more than `most_bytes` bytes."""
     return ContentRefusedError(
         RefusalReason.TOO_LARGE,
@@ -212,7 +212,7 @@ def open_original(path: FilePath) -> BinaryIO:
         raise NotIndexedError("the original of this document is gone", hint="send it again") from error
 
 
-def pieces_of(file: BinaryIO) -> Iterator[bytes]:
+def read_pieces(file: BinaryIO) -> Iterator[bytes]:
     """Yield the content of a file piece by piece."""
     while piece := file.read(_PIECE_BYTES):
         yield piece
@@ -222,18 +222,18 @@ def hash_of_file(path: Path) -> str:
     """Return the hash of a file, as of received content."""
     hasher = blake3.blake3()
     with path.open("rb") as file:
-        for piece in pieces_of(file):
+        for piece in read_pieces(file):
             hasher.update(piece)
     return hasher.hexdigest(length=_HASH_BYTES)
 
 
-def _write(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, str]:
+def _write_hashed(path: Path, pieces: Iterable[bytes], most_bytes: int) -> tuple[int, str]:
     hasher, n_bytes = blake3.blake3(), 0
     with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, file_mode()), "wb") as file:
         for piece in pieces:
             n_bytes += len(piece)
             if n_bytes > most_bytes:
-                raise too_large(most_bytes)
+                raise original_too_large(most_bytes)
             hasher.update(piece)
             file.write(piece)
         file.flush()

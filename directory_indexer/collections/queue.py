@@ -27,7 +27,7 @@ from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.registry.documents import Documents, Replacement
 from directory_indexer.storage.registry.stored_documents import Progress, State, StoredDocument
 
-_TAIL: Final = 4
+_N_LAST_PATH_PARTS: Final = 4
 """Directories of documents end in `/team/collections/NAME/documents`, wherever the data directory is."""
 
 _BATCH: Final = 100
@@ -54,11 +54,11 @@ class IndexingQueue:
         self._docstore = docstore
         self._turn = threading.Lock()
 
-    def index_words(self, *, deadline: float | None = None) -> None:
+    def make_keyword_searchable(self, *, deadline: float | None = None) -> None:
         """Make all waiting documents searchable by keyword; `deadline` is a time of the monotonic clock."""
-        with self._exclusive(deadline):
-            while batch := self._documents.to_read(limit=_BATCH):
-                self._read(batch, deadline)
+        with self._writer_lock(deadline):
+            while batch := self._documents.waiting_to_be_parsed(limit=_BATCH):
+                self._index_batch(batch, deadline)
 
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
         """Make everything searchable by meaning, as far as there is time; return whether no work is left."""
@@ -81,10 +81,10 @@ class IndexingQueue:
 
     def delete(self, doc_ids: Sequence[DocId], *, deadline: float | None = None) -> None:
         """Remove documents being deleted, first from the index, then from the disk."""
-        with self._exclusive(deadline):
+        with self._writer_lock(deadline):
             paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
             if paths:
-                self._files().remove(paths, give_up=_expired(deadline))
+                self._files().remove(paths, give_up=_deadline_test(deadline))
             for doc_id in doc_ids:
                 with self._documents.removing(doc_id) as exists:
                     if exists:
@@ -96,14 +96,14 @@ class IndexingQueue:
         """Complete the interrupted writes of dead processes; indexing is left to others."""
         for doc_id in self._originals.interrupted():
             self._recover_document(doc_id)
-        self._drop_aside(self._originals.aside())
-        if self._documents.counts() and self._former_directories(file_path(self._originals.directory)):
+        self._drop_replaced_originals(self._originals.aside())
+        if self._documents.counts() and self._directories_at_former_places(file_path(self._originals.directory)):
             self.reconcile()
         while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
             self.delete([DocId(document.doc_id) for document in leaving])
 
     @contextlib.contextmanager
-    def _exclusive(self, deadline: float | None) -> Iterator[None]:
+    def _writer_lock(self, deadline: float | None) -> Iterator[None]:
         """Hold the lock of writers.
 
         Raises:
@@ -122,42 +122,42 @@ class IndexingQueue:
         An index that was moved with its data directory has the old paths of its documents.
         """
         directory = file_path(self._originals.directory)
-        for former in self._former_directories(directory):
+        for former in self._directories_at_former_places(directory):
             self._documents.queue_again()
             self._files().take_over(former)
         with self._docstore().snapshot() as snapshot:
             indexed = {path for path in snapshot.files.within(directory) if not containers_around(path)}
         documents = self._documents.all()  # read after the index, so that every indexed document is known
-        doc_ids = {self._path(document): document.doc_id for document in documents}
+        doc_ids = {self._original_path(document): document.doc_id for document in documents}
         lacking = [doc_id for path, doc_id in doc_ids.items() if path not in indexed]
         if lacking:
             self._documents.queue_again(lacking)
         unknown = sorted(indexed - set(doc_ids))
         if unknown:
-            with self._exclusive(None):
-                self._files().remove(unknown, give_up=_expired(None))
+            with self._writer_lock(None):
+                self._files().remove(unknown, give_up=_deadline_test(None))
             self._documents.queue_again([Path(path).parent.name for path in unknown])
         return len(lacking), len(unknown)
 
-    def _former_directories(self, here: FilePath) -> list[FilePath]:
+    def _directories_at_former_places(self, here: FilePath) -> list[FilePath]:
         """Return the directories of documents that this index tracked at former places of the data directory."""
-        tail = os.sep.join(["", *here.split(os.sep)[-_TAIL:]])
+        tail = os.sep.join(["", *here.split(os.sep)[-_N_LAST_PATH_PARTS:]])
         with self._docstore().snapshot() as snapshot:
             return [path for path in snapshot.directories.all() if path != here and path.endswith(tail)]
 
-    def _read(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
+    def _index_batch(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
         if replaced := self._outdated_paths(batch):
-            self._files().remove(replaced, give_up=_expired(deadline))
+            self._files().remove(replaced, give_up=_deadline_test(deadline))
         read: list[StoredDocument] = []
-        self._files().read(self._claim(batch, read), give_up=_expired(deadline))
+        self._files().read(self._unpaused_originals(batch, read), give_up=_deadline_test(deadline))
         self._store_progress(read)
 
-    def _claim(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
+    def _unpaused_originals(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
         """Yield the originals to read once the index is locked: some documents may have been paused meanwhile."""
         for document in self._documents.get_all([document.doc_id for document in batch]):
             if document.state is State.QUEUED and not document.is_paused:
                 read.append(document)
-                yield self._path(document)
+                yield self._original_path(document)
 
     def _outdated_paths(self, documents: Sequence[StoredDocument]) -> list[FilePath]:
         """Return indexed paths of documents under file names that they no longer have."""
@@ -166,13 +166,15 @@ class IndexingQueue:
                 path
                 for document in documents
                 for path in snapshot.files.within(file_path(self._originals.place_of(DocId(document.doc_id))))
-                if path != (current := self._path(document)) and not lies_in(path, members_directory(current))
+                if path != (current := self._original_path(document)) and not lies_in(path, members_directory(current))
             ]
 
     def _store_progress(self, documents: Sequence[StoredDocument], *, message: str = "") -> None:
         """Store the progress of documents, from the state of the index."""
         with self._docstore().snapshot() as snapshot:
-            progress = [_progress(snapshot, document, self._path(document)) for document in documents]
+            progress = [
+                _progress_of_document(snapshot, document, self._original_path(document)) for document in documents
+            ]
         changed = [
             update._replace(message=update.message or (message if update.state is State.WORDS else ""))
             for update, before in zip(progress, documents, strict=True)
@@ -180,34 +182,34 @@ class IndexingQueue:
         ]
         if changed:
             self._documents.note(changed)
-            self._drop_aside({update.doc_id for update in changed})
+            self._drop_replaced_originals({update.doc_id for update in changed})
 
-    def _drop_aside(self, doc_ids: Collection[str]) -> None:
+    def _drop_replaced_originals(self, doc_ids: Collection[str]) -> None:
         """Remove replaced originals whose replacements are searchable by now."""
         for doc_id in self._originals.aside():
             if doc_id in doc_ids:
                 with self._documents.replacing(doc_id) as replacement:
                     if replacement.searchable is None:
-                        self._originals.drop_aside(doc_id)
+                        self._originals.remove_set_aside(doc_id)
 
     def _recover_document(self, doc_id: DocId) -> None:
         """Make the original of a document and its row consistent again."""
         if self._documents.get(doc_id) is None:
-            with self._exclusive(None):
-                self._files().remove(self._originals.paths_of(doc_id), give_up=_expired(None))
+            with self._writer_lock(None):
+                self._files().remove(self._originals.paths_of(doc_id), give_up=_deadline_test(None))
             self._documents.queue_again([doc_id])
         with self._documents.replacing(doc_id) as replacement:
-            recover_document(self._originals, replacement, doc_id)
+            reconcile_document(self._originals, replacement, doc_id)
 
-    def _path(self, document: StoredDocument) -> FilePath:
+    def _original_path(self, document: StoredDocument) -> FilePath:
         return self._originals.path_of(DocId(document.doc_id), document.stored_name)
 
 
-def _expired(deadline: float | None) -> Callable[[], bool]:
+def _deadline_test(deadline: float | None) -> Callable[[], bool]:
     return lambda: deadline is not None and time.monotonic() >= deadline
 
 
-def _progress(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> Progress:
+def _progress_of_document(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> Progress:
     known = snapshot.files.get(path)
     coverage = snapshot.chunks.coverage(path)
     state, message = State.COMPLETE, ""
@@ -224,15 +226,15 @@ def _progress(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> P
     return Progress(document.doc_id, document.version, state, message, coverage.n_chunks)
 
 
-def recover_document(originals: Originals, replacement: Replacement, doc_id: DocId) -> None:
+def reconcile_document(originals: Originals, replacement: Replacement, doc_id: DocId) -> None:
     """Make the original of a document and its row consistent again."""
     known, searchable = replacement.before, replacement.searchable
     if known is None:
         originals.remove(doc_id)
         return
-    is_consistent = _is_original(originals, doc_id, known)
-    if searchable is not None and not is_consistent and _is_original(originals, doc_id, searchable):
-        known = replacement.take_back()  # complete the cancellation
+    is_consistent = _has_original(originals, doc_id, known)
+    if searchable is not None and not is_consistent and _has_original(originals, doc_id, searchable):
+        known = replacement.restore_replaced()  # complete the cancellation
         is_consistent = True
     originals.keep_only(doc_id, known.stored_name)
     path = originals.place_of(doc_id) / known.stored_name
@@ -247,7 +249,7 @@ def recover_document(originals: Originals, replacement: Replacement, doc_id: Doc
     )
 
 
-def _is_original(originals: Originals, doc_id: DocId, document: StoredDocument) -> bool:
+def _has_original(originals: Originals, doc_id: DocId, document: StoredDocument) -> bool:
     """Whether the original of a document is in its place."""
     path = originals.place_of(doc_id) / document.stored_name
     if not path.exists():

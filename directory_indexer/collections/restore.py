@@ -19,15 +19,22 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.collections.backup import CONFIGURATION, DATABASE, REGISTRY, VECTORS, BackupFile, BackupManifest
+from directory_indexer.collections.backup import (
+    CONFIGURATION_FILE,
+    DATABASE_FILE,
+    REGISTRY_FILE,
+    VECTORS_DIRECTORY,
+    BackupFile,
+    BackupManifest,
+)
 from directory_indexer.collections.collections import Collections, OpenCollection
 from directory_indexer.collections.incoming import (
     BackupSource,
-    examine_copy,
-    incoming_keys,
-    incoming_settings,
-    key_line,
+    describe_key,
     make_parent_directories,
+    new_or_changed_keys,
+    parse_incoming_settings,
+    require_own_database,
 )
 from directory_indexer.config.collections import DEFAULT, of_collection, team_directory
 from directory_indexer.core.durable_files import is_disk_full, sync_path, write_durably
@@ -44,9 +51,9 @@ from directory_indexer.storage.registry.stored_documents import State
 from directory_indexer.storage.vectors import VectorPlace
 
 _JOURNAL: Final = "restore.json"
-_TEAM: Final = "team"
+_COLLECTIONS_PART: Final = "team"
 _LOG_SUFFIXES: Final = ("-wal", "-shm")
-_TOKEN: Final = re.compile(r"[0-9a-f]{8}")
+_TOKEN_PATTERN: Final = re.compile(r"[0-9a-f]{8}")
 
 
 class RestoreOptions(NamedTuple):
@@ -79,7 +86,7 @@ class RestoreReport(NamedTuple):
     """The tracked directories of the indexes: the next run reads their files on this machine."""
 
 
-class _Move(NamedTuple):
+class _RenameStep(NamedTuple):
     """A move into place; `staged` is empty if the existing file is only removed, which goes to `aside` first."""
 
     staged: str
@@ -97,7 +104,7 @@ class _Staging(NamedTuple):
 
     def staged(self, part: str) -> Path:
         """Return the path to which a part is copied first."""
-        return _beside(self.places[part], self.token)
+        return _path_beside(self.places[part], self.token)
 
 
 def restore(
@@ -113,7 +120,7 @@ def restore(
     """
     data_dir = Path(os.path.realpath(app.loaded.data_dir))
     data_dir.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-    places = _places(app)
+    places = _target_paths(app)
     _complete_moves(data_dir, places)
     with BackupSource(source) as opened:
         staging = _Staging(opened, opened.manifest(), places, secrets.token_hex(4))
@@ -126,8 +133,8 @@ def restore(
             with contextlib.ExitStack() as stack:
                 for lock_path in _lock_paths(app) if occupied else ():
                     stack.enter_context(write_lock(lock_path, wait=False))
-                left_out = _stage(staging, app, options, report_progress)
-                _write_journal(data_dir, _moves(staging))
+                left_out = _copy_beside_target(staging, app, options, report_progress)
+                _write_journal(data_dir, _plan_moves(staging))
                 app.close()
                 _complete_moves(data_dir, places)
         except OSError as error:
@@ -139,18 +146,18 @@ def restore(
             raise StoreError(f"the backup cannot be restored: {error}", hint=hint) from error
         finally:
             for part in places:
-                _remove(staging.staged(part))
+                _remove_path(staging.staged(part))
     return _finish_restore(App(app.loaded), staging.manifest, left_out, report_progress)
 
 
-def _places(app: App) -> dict[str, Path]:
+def _target_paths(app: App) -> dict[str, Path]:
     storage, data_dir = app.loaded.config.storage, app.loaded.data_dir
     places = {
-        DATABASE: storage.sqlite_path,
+        DATABASE_FILE: storage.sqlite_path,
         PAGES_NAME: storage.sqlite_path.with_name(PAGES_NAME),
-        VECTORS: storage.qdrant.path,
-        _TEAM: team_directory(data_dir),
-        CONFIGURATION: data_dir / CONFIGURATION,
+        VECTORS_DIRECTORY: storage.qdrant.path,
+        _COLLECTIONS_PART: team_directory(data_dir),
+        CONFIGURATION_FILE: data_dir / CONFIGURATION_FILE,
     }
     # Links that the user has made are followed; links created later are not.
     return {part: Path(os.path.realpath(place.parent), place.name) for part, place in places.items()}
@@ -159,11 +166,11 @@ def _places(app: App) -> dict[str, Path]:
 def _remove_leftovers(places: Mapping[str, Path]) -> None:
     for place in places.values():
         for leftover in place.parent.glob(f".{glob.escape(place.name)}.restoring-*"):
-            _remove(leftover)
+            _remove_path(leftover)
 
 
 def _is_occupied(place: Path) -> bool:
-    if place.name == CONFIGURATION:
+    if place.name == CONFIGURATION_FILE:
         return False  # the current configuration stays
     return any(place.iterdir()) if place.is_dir() else os.path.lexists(place)
 
@@ -180,7 +187,7 @@ def _lock_paths(app: App) -> Iterator[Path]:
     collections.close()
 
 
-def _stage(
+def _copy_beside_target(
     staging: _Staging, app: App, options: RestoreOptions, report_progress: Callable[[str], None]
 ) -> tuple[str, ...]:
     """Copy the backup beside its place, and return what is left out.
@@ -191,26 +198,26 @@ def _stage(
         ConsentNeededError: something needs consent, and none was given or refused.
     """
     report_progress("copying the backup")
-    copied_first = [name for name in staging.manifest.files if name in {CONFIGURATION, REGISTRY}]
-    others = [name for name in staging.manifest.files if name not in {CONFIGURATION, REGISTRY}]
-    registry = Registry(staging.staged(_TEAM) / "team.db")
+    copied_first = [name for name in staging.manifest.files if name in {CONFIGURATION_FILE, REGISTRY_FILE}]
+    others = [name for name in staging.manifest.files if name not in {CONFIGURATION_FILE, REGISTRY_FILE}]
+    registry = Registry(staging.staged(_COLLECTIONS_PART) / "team.db")
     for name in copied_first:
-        _copy(staging, name)
+        _copy_staged_file(staging, name)
     lines = _settings_needing_consent(staging, options)
     with contextlib.closing(registry):
-        keys = incoming_keys(registry, _known_keys(app)) if REGISTRY in copied_first else ()
-        lines += tuple(map(key_line, keys))
+        keys = new_or_changed_keys(registry, _known_keys(app)) if REGISTRY_FILE in copied_first else ()
+        lines += tuple(map(describe_key, keys))
         if lines and options.accepts_settings is None:
             raise ConsentNeededError(
                 "\n  ".join(["the backup brings what runs commands, leads to addresses or opens the index", *lines]),
                 hint="add --accept-settings to take all of it, or --leave-settings to restore everything else",
             )
-        if REGISTRY in copied_first:
+        if REGISTRY_FILE in copied_first:
             Operations(registry).forget_all()  # started on another machine; they must not be resumed here
             for key in () if options.accepts_settings else keys:
                 Keys(registry).revoke(key.name)
     for name in others:
-        _copy(staging, name)
+        _copy_staged_file(staging, name)
     return () if options.accepts_settings else lines
 
 
@@ -227,11 +234,13 @@ def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tup
     Raises:
         StoreError: one that was accepted cannot have been seen whole.
     """
-    name = BackupFile(CONFIGURATION)
-    if name not in staging.manifest.files or staging.places[CONFIGURATION].exists():  # the current configuration stays
+    name = BackupFile(CONFIGURATION_FILE)
+    if (
+        name not in staging.manifest.files or staging.places[CONFIGURATION_FILE].exists()
+    ):  # the current configuration stays
         return ()
-    copy = staging.staged(CONFIGURATION)
-    settings = incoming_settings(copy.read_bytes(), where=CONFIGURATION)
+    copy = staging.staged(CONFIGURATION_FILE)
+    settings = parse_incoming_settings(copy.read_bytes(), where=CONFIGURATION_FILE)
     if settings.too_long and options.accepts_settings:
         raise StoreError(
             f"the value of {settings.too_long[0]} in the backup is too long to be shown, so it is not accepted",
@@ -244,37 +253,42 @@ def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tup
     return settings.others
 
 
-def _copy(staging: _Staging, name: BackupFile) -> None:
+def _copy_staged_file(staging: _Staging, name: BackupFile) -> None:
     part, *rest = name.split("/")
     target = make_parent_directories(staging.staged(part), tuple(rest))
     staging.source.copy(name, staging.manifest.files[name], target)
-    examine_copy(name, target)
+    require_own_database(name, target)
     sync_path(target)
 
 
-def _moves(staging: _Staging) -> list[_Move]:
+def _plan_moves(staging: _Staging) -> list[_RenameStep]:
     """Return the moves; existing parts that the backup lacks are removed."""
     moves = [
-        _Move(str(staged) if staged.exists() else "", str(place), str(_beside(place, f"{staging.token}-old")))
+        _RenameStep(
+            str(staged) if staged.exists() else "", str(place), str(_path_beside(place, f"{staging.token}-old"))
+        )
         for part, place in staging.places.items()
-        if not (part == CONFIGURATION and place.exists())
+        if not (part == CONFIGURATION_FILE and place.exists())
         for staged in (staging.staged(part),)
     ]
-    logs = [_Move("", str(log), str(_beside(log, f"{staging.token}-old"))) for log in _logs(staging.places)]
+    logs = [
+        _RenameStep("", str(log), str(_path_beside(log, f"{staging.token}-old")))
+        for log in _sqlite_log_files(staging.places)
+    ]
     return [*logs, *moves]
 
 
-def _logs(places: Mapping[str, Path]) -> list[Path]:
+def _sqlite_log_files(places: Mapping[str, Path]) -> list[Path]:
     """Return the log files of SQLite beside the databases."""
-    databases = (places[DATABASE], places[PAGES_NAME])
+    databases = (places[DATABASE_FILE], places[PAGES_NAME])
     return [place.with_name(place.name + end) for place in databases for end in _LOG_SUFFIXES]
 
 
-def _beside(place: Path, token: str) -> Path:
+def _path_beside(place: Path, token: str) -> Path:
     return place.with_name(f".{place.name}.restoring-{token}")
 
 
-def _write_journal(data_dir: Path, moves: list[_Move]) -> None:
+def _write_journal(data_dir: Path, moves: list[_RenameStep]) -> None:
     draft = data_dir / f".{_JOURNAL}"
     draft.unlink(missing_ok=True)
     write_durably(create_file(str(draft), file_mode()), json.dumps([move._asdict() for move in moves]).encode())
@@ -291,7 +305,7 @@ def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
     journal = data_dir / _JOURNAL
     if not journal.exists():
         return
-    moves = _parsed_moves(journal, {*map(str, places.values()), *map(str, _logs(places))})
+    moves = _parsed_moves(journal, {*map(str, places.values()), *map(str, _sqlite_log_files(places))})
     for staged, place, aside in moves:
         is_staged = bool(staged) and os.path.lexists(staged)
         # The existing file is the old one while the new one waits, or if none is to come.
@@ -301,14 +315,14 @@ def _complete_moves(data_dir: Path, places: Mapping[str, Path]) -> None:
             os.replace(staged, place)
     journal.unlink()
     for move in moves:
-        _remove(Path(move.aside))
+        _remove_path(Path(move.aside))
 
 
-def _parsed_moves(journal: Path, places: set[str]) -> list[_Move]:
+def _parsed_moves(journal: Path, places: set[str]) -> list[_RenameStep]:
     """Parse a journal: only files of this data directory may be moved or removed."""
     try:
-        moves = [_Move(**move) for move in json.loads(journal.read_text(encoding="utf-8"))]
-        are_own = all(_is_own(move, places) for move in moves)
+        moves = [_RenameStep(**move) for move in json.loads(journal.read_text(encoding="utf-8"))]
+        are_own = all(_is_move_of_restore(move, places) for move in moves)
     except (ValueError, TypeError, AttributeError, RecursionError):
         are_own = False
     if not are_own:
@@ -317,15 +331,15 @@ def _parsed_moves(journal: Path, places: set[str]) -> list[_Move]:
     return moves
 
 
-def _is_own(move: _Move, places: set[str]) -> bool:
+def _is_move_of_restore(move: _RenameStep, places: set[str]) -> bool:
     if move.place not in places:
         return False
     _, _, token = move.aside.removesuffix("-old").rpartition("-")
     place = Path(move.place)
     return (
-        bool(_TOKEN.fullmatch(token))
-        and move.aside == str(_beside(place, f"{token}-old"))
-        and move.staged in {"", str(_beside(place, token))}
+        bool(_TOKEN_PATTERN.fullmatch(token))
+        and move.aside == str(_path_beside(place, f"{token}-old"))
+        and move.staged in {"", str(_path_beside(place, token))}
     )
 
 
@@ -340,14 +354,14 @@ def _finish_restore(
     for name in collections.names():
         with collections.using(name) as opened:
             if not has_vectors and opened.app.loaded.config.storage.sqlite_path.exists():
-                _start_vectors_over(opened.app)
+                _assign_new_index_id(opened.app)
             n_here = sum(opened.documents.counts().values())
             if n_here:
                 report_progress(f"looking at the documents of the collection '{name}'")
                 opened.queue.recover()
                 opened.queue.reconcile()
                 n_read_again += len(opened.documents.in_state(State.QUEUED))
-                opened.queue.index_words()
+                opened.queue.make_keyword_searchable()
             n_documents += n_here
             tracked |= _tracked_directories(opened)
     collections.close()
@@ -370,14 +384,14 @@ def _tracked_directories(opened: OpenCollection) -> set[FilePath]:
         return set(snapshot.directories.all()) - {file_path(opened.originals.directory)}
 
 
-def _start_vectors_over(app: App) -> None:
+def _assign_new_index_id(app: App) -> None:
     """Assign a new identity to an index, since the original one may use the same server."""
     with write_lock(app.lock_path, wait=True), app.docstore.transaction() as transaction:
         transaction.vector_sets.start_over()
         transaction.meta.forget("index_id")
 
 
-def _remove(path: Path) -> None:
+def _remove_path(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

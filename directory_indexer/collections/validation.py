@@ -29,18 +29,18 @@ from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.secrets.redaction import secret_spans
 from directory_indexer.storage.registry.stored_documents import RESERVED_NAMES, StoredName
-from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
 
-_TAKE_OUT = "take it out, and send the document again"
+_SEND_AGAIN_HINT = "take it out, and send the document again"
 
 _ID_BYTES: Final = 15
-_MOST_BYTES: Final = 1024
-_MOST_STORED_BYTES: Final = 120
-_MOST_SUFFIX_BYTES: Final = 20
-_MOST_SHOWN: Final = 80
-_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNSAFE: Final = re.compile(r'[<>:"|?*!~$%`\\]')
-_PORTS: Final = {"http": 80, "https": 443}
+_MAX_NAME_BYTES: Final = 1024
+_MAX_STORED_BYTES: Final = 120
+_MAX_SUFFIX_BYTES: Final = 20
+_MAX_SHOWN_CHARS: Final = 80
+_CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE_CHARACTERS: Final = re.compile(r'[<>:"|?*!~$%`\\]')
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 class ContentVerdict(NamedTuple):
@@ -69,10 +69,14 @@ def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: Parse
         return
     name = os.path.basename(filename.replace("\\", "/"))
     decision = built_in_rules(include_secrets=False, include_hidden=True).decide(name, is_directory=False)
-    if kind := kind_of_secret(decision) or likely_secret(name):
-        raise ContentRefusedError(RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_TAKE_OUT)
+    if kind := secret_kind_of_decision(decision) or likely_secret_kind(name):
+        raise ContentRefusedError(
+            RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_SEND_AGAIN_HINT
+        )
     if secret_spans("\n".join(f"{name}: {value}" for name, value in metadata.items())):
-        raise ContentRefusedError(RefusalReason.SECRET, "the metadata of the document contain a secret", hint=_TAKE_OUT)
+        raise ContentRefusedError(
+            RefusalReason.SECRET, "the metadata of the document contain a secret", hint=_SEND_AGAIN_HINT
+        )
 
 
 def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allows_secrets: bool) -> ContentVerdict:
@@ -83,7 +87,7 @@ def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allow
     """
     request = ParseRequest(source_file(file_path(os.path.realpath(path))), None)
     verdict, last = ContentVerdict(), None
-    for result in parse_all([request], policy._replace(descriptions=_Incoming(is_fetched))):
+    for result in parse_all([request], policy._replace(descriptions=_IncomingDescription(is_fetched))):
         outcomes = [outcome for _, outcome in result.outcomes] if isinstance(result, MemberOutcomes) else [result]
         for outcome in outcomes:
             verdict = verdict.plus(outcome)
@@ -92,10 +96,10 @@ def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allow
         raise ContentRefusedError(
             RefusalReason.SECRET,
             f"the document holds what looks like {verdict.n_masked} {'secret' if verdict.n_masked == 1 else 'secrets'}",
-            hint=f"{_TAKE_OUT}, or allow them: they are masked in the index, and stay in the original",
+            hint=f"{_SEND_AGAIN_HINT}, or allow them: they are masked in the index, and stay in the original",
         )
     if not verdict.n_chunks and not verdict.n_waiting_pages:
-        raise _refusal(last)
+        raise _refusal_of_outcome(last)
     return verdict
 
 
@@ -114,16 +118,16 @@ def normalise_name(text: str, *, what: str) -> str:
     text = unicodedata.normalize("NFC", text)
     if not text.strip():
         raise UsageError(f"the {what} is empty", hint=f"leave it out, or give the document a {what}")
-    if len(text.encode("utf-8", "surrogatepass")) > _MOST_BYTES:
-        raise UsageError(f"the {what} has more than {_MOST_BYTES} bytes", hint="give a shorter one")
-    if _CONTROLS.search(text):
+    if len(text.encode("utf-8", "surrogatepass")) > _MAX_NAME_BYTES:
+        raise UsageError(f"the {what} has more than {_MAX_NAME_BYTES} bytes", hint="give a shorter one")
+    if _CONTROL_CHARACTERS.search(text):
         raise UsageError(f"the {what} holds control characters, or is no Unicode", hint="give it without them")
     return text
 
 
 def printable_name(text: str) -> str:
     """Return the name that a web server chose without control characters."""
-    return _CONTROLS.sub("", text)[:_MOST_STORED_BYTES] or "index"
+    return _CONTROL_CHARACTERS.sub("", text)[:_MAX_STORED_BYTES] or "index"
 
 
 def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
@@ -132,10 +136,10 @@ def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
     A text called `report.pdf` is stored as `report.pdf.md`, since it is not a PDF.
     """
     name = re.split(r"[/\\]", filename.strip().rstrip("/\\"))[-1]
-    name = _UNSAFE.sub("_", name).rstrip(". ")
+    name = _UNSAFE_CHARACTERS.sub("_", name).rstrip(". ")
     if not name or name.startswith(".") or RESERVED_NAMES.fullmatch(name):
         name = f"_{name}"
-    name = _shorten(name)
+    name = _shorten_keeping_suffix(name)
     if is_text and not expected_format(FilePath(name)).is_text:
         name += ".md"
     return StoredName(name)
@@ -164,11 +168,11 @@ def canonical_url(text: str) -> str:
     """
     normalise_name(text, what="address")
     url = address_of(text.strip())
-    port = None if url.port == _PORTS[url.scheme] else url.port
+    port = None if url.port == _DEFAULT_PORTS[url.scheme] else url.port
     return str(url.copy_with(port=port, fragment=None, raw_path=url.raw_path or b"/"))
 
 
-class _Incoming(NamedTuple):
+class _IncomingDescription(NamedTuple):
     """The description of content that is not stored yet."""
 
     is_fetched: bool
@@ -177,11 +181,13 @@ class _Incoming(NamedTuple):
         return Description(is_fetched=self.is_fetched and not containers_around(path))
 
 
-def _refusal(outcome: object) -> ContentRefusedError:
+def _refusal_of_outcome(outcome: object) -> ContentRefusedError:
     if isinstance(outcome, FileFailure):
         return ContentRefusedError(RefusalReason.UNREADABLE, f"the document cannot be read: {outcome.message}")
     if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.SECRET:
-        return ContentRefusedError(RefusalReason.SECRET, f"the document is a secret: {outcome.detail}", hint=_TAKE_OUT)
+        return ContentRefusedError(
+            RefusalReason.SECRET, f"the document is a secret: {outcome.detail}", hint=_SEND_AGAIN_HINT
+        )
     if isinstance(outcome, SkippedFile) and outcome.reason is SkipReason.TOO_LARGE:
         return ContentRefusedError(RefusalReason.TOO_LARGE, "the document is too large to be read")
     if isinstance(outcome, SkippedFile) and outcome.reason in {SkipReason.BINARY, SkipReason.ENCRYPTED}:
@@ -189,9 +195,9 @@ def _refusal(outcome: object) -> ContentRefusedError:
     return ContentRefusedError(RefusalReason.EMPTY, "the document holds no text", hint="send one that does")
 
 
-def _shorten(name: str) -> str:
+def _shorten_keeping_suffix(name: str) -> str:
     stem, suffix = os.path.splitext(name)
-    if len(suffix.encode()) > _MOST_SUFFIX_BYTES:
+    if len(suffix.encode()) > _MAX_SUFFIX_BYTES:
         stem, suffix = name, ""
-    room = _MOST_STORED_BYTES - len(suffix.encode())
+    room = _MAX_STORED_BYTES - len(suffix.encode())
     return stem.encode()[:room].decode("utf-8", "ignore").rstrip(". ") + suffix

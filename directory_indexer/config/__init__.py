@@ -29,12 +29,12 @@ from directory_indexer.config.sources import (
 )
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.permissions import others_can_write, secret_is_open
+from directory_indexer.core.permissions import is_secret_readable_by_others, others_can_write
 
 with lazily:
     import difflib
 
-_LONGEST_SHOWN = 60
+_MAX_SHOWN_CHARS = 60
 _ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
 _ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
@@ -168,7 +168,7 @@ def _not_this(key: str, value: object) -> str:
     if isinstance(KEYS[key].kind, Secret) or "@" in str(value):  # a URL may hold a password
         return ""
     text = json.dumps(value, default=str)
-    return f", not {text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + '…'}"
+    return f", not {text if len(text) <= _MAX_SHOWN_CHARS else text[:_MAX_SHOWN_CHARS] + '…'}"
 
 
 def _displayed(setting: Setting[Value]) -> Setting[object]:
@@ -188,7 +188,7 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
         if setting.source == Source.FILE and isinstance(setting.value, SecretText)
     }
     for file in sorted(files):
-        if os.name == "posix" and secret_is_open(file.stat()):
+        if os.name == "posix" and is_secret_readable_by_others(file.stat()):
             yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
 
 

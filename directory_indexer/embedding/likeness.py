@@ -18,89 +18,89 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_text, words_of
+from directory_indexer.embedding.wordpiece import N_TOKENS, lower_words, token_ids_of_text
 
 
-def likeness(question: str, passages: Sequence[str]) -> float | None:
+def mean_similarity(question: str, passages: Sequence[str]) -> float | None:
     """Return the mean cosine of a question with passages, from -1 to 1; None if one side has no word of the table.
 
     Accented letters count as those without, and non-Latin letters are ignored.
     """
     try:
-        table = _table()
+        table = _load_static_table()
     except ProviderError:
         return None  # embedding reports the damaged package
     question_vector = table.vector(question)
     vectors = [vector for vector in map(_cached_vector, passages) if vector]
     if not question_vector or not vectors:
         return None
-    return math.fsum(_product(question_vector, vector) for vector in vectors) / len(vectors)
+    return math.fsum(_dot_product(question_vector, vector) for vector in vectors) / len(vectors)
 
 
-class _Table(NamedTuple):
+class _StaticTable(NamedTuple):
     scales: array[float]
     halves: mmap.mmap
 
     def vector(self, text: str) -> list[float]:
         """Return the normalised sum of the rows of a text's tokens, or [] without tokens."""
         total = offset = 0
-        for token, n_times in _tokens(text).items():
-            weight = n_times * round(self.scales[token] * math.log1p(token - _SPECIAL_TOKENS) * _UNIT)
-            total += weight * self._row(token)
-            offset += weight * _ZERO
+        for token, n_times in _count_tokens_of(text).items():
+            weight = n_times * round(self.scales[token] * math.log1p(token - _SPECIAL_TOKENS) * _CODE_SCALE)
+            total += weight * self._spread_row(token)
+            offset += weight * _CODE_OF_ZERO
         lanes = memoryview(total.to_bytes(4 * DIMENSIONS, "little")).cast("I").tolist()
         sums = [lane - offset for lane in lanes]
-        length = math.sqrt(_product(sums, sums))
+        length = math.sqrt(_dot_product(sums, sums))
         return [component / length for component in sums] if length else []
 
-    def _row(self, token: int) -> int:
+    def _spread_row(self, token: int) -> int:
         """Spread the four bits of each dimension over lanes, even dimensions first."""
         start = 4 * N_TOKENS + token * (DIMENSIONS // 2)
         halves = self.halves[start : start + DIMENSIONS // 2]
         lanes = bytearray(4 * DIMENSIONS)
-        lanes[: 2 * DIMENSIONS : 4] = halves.translate(_UPPER)
-        lanes[2 * DIMENSIONS :: 4] = halves.translate(_LOWER)
+        lanes[: 2 * DIMENSIONS : 4] = halves.translate(_UPPER_HALF_BYTES)
+        lanes[2 * DIMENSIONS :: 4] = halves.translate(_LOWER_HALF_BYTES)
         return int.from_bytes(lanes, "little")
 
 
 @lru_cache(maxsize=256)
 def _cached_vector(passage: str) -> array[float]:
     """Return the vector of a passage; cached, since consecutive searches while typing have mostly the same hits."""
-    return array("d", _table().vector(passage))
+    return array("d", _load_static_table().vector(passage))
 
 
 @cache
-def _table() -> _Table:
+def _load_static_table() -> _StaticTable:
     with open(verified_file("static.bin"), "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     scales = array("f")
     scales.frombytes(mapped[: 4 * N_TOKENS])
-    return _Table(scales, mapped)
+    return _StaticTable(scales, mapped)
 
 
-def _tokens(text: str) -> Counter[int]:
+def _count_tokens_of(text: str) -> Counter[int]:
     parted = text if text.isascii() else unicodedata.normalize("NFD", text)
-    words = words_of("".join(letter if letter.isascii() else _instead_of(letter) for letter in parted))
-    pieces = pieces_of_text(b" ".join(words[:_MOST_WORDS]).decode())
+    words = lower_words("".join(letter if letter.isascii() else _replacement_of_mark(letter) for letter in parted))
+    pieces = token_ids_of_text(b" ".join(words[:_MAX_WORDS]).decode())
     return Counter(token for token in pieces if token > _SPECIAL_TOKENS)
 
 
-def _instead_of(letter: str) -> str:
+def _replacement_of_mark(letter: str) -> str:
     return "" if unicodedata.combining(letter) else " "
 
 
-def _product(left: Sequence[float], right: Sequence[float]) -> float:
+def _dot_product(left: Sequence[float], right: Sequence[float]) -> float:
     total: float = sum(map(mul, left, right))
     return total
 
 
 _SPECIAL_TOKENS: Final = 998
-_ZERO: Final = 8
-_UPPER: Final = bytes(byte >> 4 for byte in range(256))
-_LOWER: Final = bytes(byte & 0xF for byte in range(256))
+_CODE_OF_ZERO: Final = 8
+_UPPER_HALF_BYTES: Final = bytes(byte >> 4 for byte in range(256))
+_LOWER_HALF_BYTES: Final = bytes(byte & 0xF for byte in range(256))
 
-_MOST_WORDS: Final = 1000
+_MAX_WORDS: Final = 1000
 """More than a passage has, and few enough that no lane overflows."""
 
-_UNIT: Final = 256
+_CODE_SCALE: Final = 256
 """Weights are integers: the table's scales times a logarithm are fractions."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.machine import loading
+from directory_indexer.core.machine import translate_import_errors
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import embedded_model, known_prefixes
 
@@ -24,7 +24,7 @@ with lazily:
     from directory_indexer.embedding.remote import EmbeddingService, RemoteEmbedder
 
 
-class Access(NamedTuple):
+class ServiceAccess(NamedTuple):
     """Key and limits for a provider; nothing here affects a vector."""
 
     api_key: str | None = None
@@ -36,7 +36,7 @@ class Access(NamedTuple):
         return f"Access({self.batch_size=}, {self.concurrency=}, {self.keep_alive=})"  # without the key
 
 
-def planned_space(
+def space_of_settings(
     provider: str,
     model: str,
     *,
@@ -60,7 +60,9 @@ def planned_space(
     )
 
 
-def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[float], None] = time.sleep) -> Embedder:
+def build_embedder(
+    space: EmbeddingSpace, access: ServiceAccess, *, sleep: Callable[[float], None] = time.sleep
+) -> Embedder:
     """Build the embedder of a space, without a request to a provider on the network.
 
     Raises:
@@ -70,7 +72,7 @@ def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[fl
         return EmbeddedEmbedder(embedded_model(space.model))
 
     return RemoteEmbedder(
-        _SERVICES[space.provider](space, access),
+        _SERVICE_MAKERS[space.provider](space, access),
         space,
         batch_size=access.batch_size,
         concurrency=access.concurrency,
@@ -78,7 +80,7 @@ def build_embedder(space: EmbeddingSpace, access: Access, *, sleep: Callable[[fl
     )
 
 
-def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
+def _make_ollama_service(space: EmbeddingSpace, access: ServiceAccess) -> EmbeddingService:
     return OllamaService(
         endpoint=space.endpoint or "",
         model=space.model,
@@ -88,7 +90,7 @@ def _ollama(space: EmbeddingSpace, access: Access) -> EmbeddingService:
     )
 
 
-def _openai(space: EmbeddingSpace, access: Access) -> EmbeddingService:
+def _make_openai_service(space: EmbeddingSpace, access: ServiceAccess) -> EmbeddingService:
     return OpenAIService(
         endpoint=space.endpoint or "",
         model=space.model,
@@ -97,9 +99,9 @@ def _openai(space: EmbeddingSpace, access: Access) -> EmbeddingService:
     )
 
 
-_SERVICES: dict[str, Callable[[EmbeddingSpace, Access], EmbeddingService]] = {
-    "ollama": _ollama,
-    "openai": _openai,
+_SERVICE_MAKERS: dict[str, Callable[[EmbeddingSpace, ServiceAccess], EmbeddingService]] = {
+    "ollama": _make_ollama_service,
+    "openai": _make_openai_service,
 }
 
 
@@ -113,9 +115,9 @@ class Embedders:
     def __init__(
         self,
         configured: EmbeddingSpace,
-        access: Access,
+        access: ServiceAccess,
         *,
-        build: Callable[[EmbeddingSpace, Access], Embedder] = build_embedder,
+        build: Callable[[EmbeddingSpace, ServiceAccess], Embedder] = build_embedder,
     ) -> None:
         self.configured = configured
         self._access = access
@@ -140,7 +142,7 @@ class Embedders:
         resolved = self.configured if space is None or space.name == self.configured.name else space
         with self._lock:
             if resolved.name not in self._loaded:
-                with loading("the model", ProviderError):
+                with translate_import_errors("the model", ProviderError):
                     self._loaded[resolved.name] = self._build(resolved, self._access_to(resolved))
             return self._loaded[resolved.name]
 
@@ -149,6 +151,6 @@ class Embedders:
         for embedder in self._loaded.values():
             embedder.close()
 
-    def _access_to(self, space: EmbeddingSpace) -> Access:
+    def _access_to(self, space: EmbeddingSpace) -> ServiceAccess:
         is_configured = space.endpoint == self.configured.endpoint
         return self._access if is_configured else self._access._replace(api_key=None)

@@ -20,10 +20,12 @@ STATIC_TABLE_VERSION = 2
 MODEL_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "models", "all-MiniLM-L6-v2")
 
 
-_HINT = "install dirindex again: the embedded model is part of the package"
+_REINSTALL_HINT = "install dirindex again: the embedded model is part of the package"
 
 
-def verified_file(name: str, directory: str | os.PathLike[str] = MODEL_DIRECTORY, *, hint: str = _HINT) -> str:
+def verified_file(
+    name: str, directory: str | os.PathLike[str] = MODEL_DIRECTORY, *, hint: str = _REINSTALL_HINT
+) -> str:
     """Return the path of a model file after comparing its hash with the one in `model.json`.
 
     Raises:

@@ -34,16 +34,16 @@ class Prefixes(NamedTuple):
     document: str = ""
 
 
-_SEARCH = "Represent this sentence for searching relevant passages: "
-_INSTRUCT = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
+_BGE_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
+_E5_INSTRUCT_PREFIX = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: "
 
-_KNOWN: tuple[tuple[str, Prefixes], ...] = (
+_PREFIXES_BY_MODEL_PATTERN: tuple[tuple[str, Prefixes], ...] = (
     # huggingface.co/nomic-ai/nomic-embed-code
     (r"nomic-embed-code", Prefixes("Represent this query for searching relevant code: ")),
     # huggingface.co/nomic-ai/nomic-embed-text-v1.5, nomic-embed-text-v2-moe, modernbert-embed-base
     (r"nomic-embed-text|modernbert-embed", Prefixes("search_query: ", "search_document: ")),
     # huggingface.co/intfloat/multilingual-e5-large-instruct, e5-mistral-7b-instruct
-    (r"(?:multilingual-)?e5-.*instruct", Prefixes(_INSTRUCT)),
+    (r"(?:multilingual-)?e5-.*instruct", Prefixes(_E5_INSTRUCT_PREFIX)),
     # huggingface.co/intfloat/e5-base-v2, multilingual-e5-large
     (r"(?:multilingual-)?e5-", Prefixes("query: ", "passage: ")),
     # huggingface.co/BAAI/bge-m3: none
@@ -51,19 +51,19 @@ _KNOWN: tuple[tuple[str, Prefixes], ...] = (
     # huggingface.co/BAAI/bge-large-zh-v1.5
     (r"bge-(?:small|base|large)-zh", Prefixes("为这个句子生成表示以用于检索相关文章：")),  # noqa: RUF001 - its colon
     # huggingface.co/BAAI/bge-large-en-v1.5; Ollama calls it bge-large
-    (r"bge-(?:small|base|large)", Prefixes(_SEARCH)),
+    (r"bge-(?:small|base|large)", Prefixes(_BGE_QUERY_PREFIX)),
     # huggingface.co/mixedbread-ai/mxbai-embed-large-v1
-    (r"mxbai-embed", Prefixes(_SEARCH)),
+    (r"mxbai-embed", Prefixes(_BGE_QUERY_PREFIX)),
     # huggingface.co/WhereIsAI/UAE-Large-V1
-    (r"uae-large", Prefixes(_SEARCH)),
+    (r"uae-large", Prefixes(_BGE_QUERY_PREFIX)),
     # huggingface.co/Snowflake/snowflake-arctic-embed-l-v2.0; Ollama calls it snowflake-arctic-embed2
     (r"snowflake-arctic-embed(?:2|-[lm]-v2)", Prefixes("query: ")),
     # huggingface.co/Snowflake/snowflake-arctic-embed-m-v1.5
-    (r"snowflake-arctic-embed", Prefixes(_SEARCH)),
+    (r"snowflake-arctic-embed", Prefixes(_BGE_QUERY_PREFIX)),
     # huggingface.co/Qwen/Qwen3-Embedding-0.6B: no blank after "Query:"
-    (r"qwen3-embedding", Prefixes(_INSTRUCT.rstrip(" "))),
+    (r"qwen3-embedding", Prefixes(_E5_INSTRUCT_PREFIX.rstrip(" "))),
     # huggingface.co/Alibaba-NLP/gte-Qwen2-7B-instruct
-    (r"gte-qwen", Prefixes(_INSTRUCT)),
+    (r"gte-qwen", Prefixes(_E5_INSTRUCT_PREFIX)),
     # ai.google.dev/gemma/docs/embeddinggemma/model_card
     (r"embeddinggemma", Prefixes("task: search result | query: ", "title: none | text: ")),
 )
@@ -72,7 +72,7 @@ _KNOWN: tuple[tuple[str, Prefixes], ...] = (
 def known_prefixes(model: str) -> Prefixes:
     """Return the prefixes of a model by its name, ignoring an organisation before and a tag after it."""
     name = model.lower().rpartition("/")[2]
-    return next((prefixes for pattern, prefixes in _KNOWN if re.match(pattern, name)), Prefixes())
+    return next((prefixes for pattern, prefixes in _PREFIXES_BY_MODEL_PATTERN if re.match(pattern, name)), Prefixes())
 
 
 class ModelPackage(NamedTuple):
@@ -132,16 +132,16 @@ class EmbeddedModel(NamedTuple):
         return f"in a checkout: {source}/build && pip install ./{source}"
 
 
-_UPGRADE: Final = "update the checkout of dirindex and run pip install . in it"
+_UPGRADE_HINT: Final = "update the checkout of dirindex and run pip install . in it"
 
 # Each has 512 positions, two of which are the start and end tokens.
-_WINDOW: Final = 510
+_WINDOW_TOKENS: Final = 510
 
 PACKAGED_MODEL: Final = EmbeddedModel(
     # It was trained on texts of up to 256 tokens, the recommended chunk size; the rest is room for headings.
     name="all-MiniLM-L6-v2",
     dimensions=DIMENSIONS,
-    window=_WINDOW,
+    window=_WINDOW_TOKENS,
     n_windows=1,
     tokenizer="wordpiece",
     tokens_a_second=9000,
@@ -150,11 +150,11 @@ PACKAGED_MODEL: Final = EmbeddedModel(
     judged=EMBEDDED_MODEL,
 )
 
-MULTILINGUAL: Final = EmbeddedModel(
+MULTILINGUAL_MODEL_NAME: Final = EmbeddedModel(
     # A chunk of 256 tokens of Latin letters has 75 to 230 of this model's; other scripts were not measured.
     name="multilingual-e5-small",
     dimensions=384,
-    window=_WINDOW,
+    window=_WINDOW_TOKENS,
     n_windows=4,
     tokenizer="unigram",
     tokens_a_second=4600,
@@ -168,7 +168,7 @@ MULTILINGUAL: Final = EmbeddedModel(
     judged=MULTILINGUAL_MODEL,
 )
 
-EMBEDDED_MODELS: Final = {model.name: model for model in (PACKAGED_MODEL, MULTILINGUAL)}
+EMBEDDED_MODELS: Final = {model.name: model for model in (PACKAGED_MODEL, MULTILINGUAL_MODEL_NAME)}
 
 
 def embedded_model(name: str) -> EmbeddedModel:
@@ -180,10 +180,10 @@ def embedded_model(name: str) -> EmbeddedModel:
     try:
         return EMBEDDED_MODELS[name]
     except KeyError:
-        raise ProviderError(f"this version of dirindex has no embedded model '{name}'", hint=_UPGRADE) from None
+        raise ProviderError(f"this version of dirindex has no embedded model '{name}'", hint=_UPGRADE_HINT) from None
 
 
-def directory_of(model: EmbeddedModel) -> str:
+def directory_of_model(model: EmbeddedModel) -> str:
     """Return the directory of a model's files.
 
     Raises:
@@ -207,24 +207,24 @@ def directory_of(model: EmbeddedModel) -> str:
         message = (
             f"{distribution} {installed.version} in '{directory}' is not what this version of dirindex was tested with"
         )
-        raise ProviderError(message, hint=f"{_UPGRADE}, then {model.repair}")
+        raise ProviderError(message, hint=f"{_UPGRADE_HINT}, then {model.repair}")
     return directory
 
 
-def missing(space: EmbeddingSpace) -> ProviderError | None:
+def missing_model_error(space: EmbeddingSpace) -> ProviderError | None:
     """Return the error of an embedded model's package, without loading it; None if there is none."""
     if space.provider != "embedded":
         return None
     try:
-        directory_of(embedded_model(space.model))
+        directory_of_model(embedded_model(space.model))
     except ProviderError as error:
         return error
     return None
 
 
-def advice(space: EmbeddingSpace) -> str:
+def missing_model_advice(space: EmbeddingSpace) -> str:
     """Format the error of an embedded model's package and its remedy; "" if there is none."""
-    error = missing(space)
+    error = missing_model_error(space)
     return f"{error.message}: {error.hint}" if error else ""
 
 
@@ -246,20 +246,24 @@ def language_advice(space: EmbeddingSpace, counts: Mapping[str, int]) -> Languag
     known = cosine_parameters(space).languages
     unknown = {code: n for code, n in counts.items() if known is not None and NAMES_OF_ALL.get(code) not in known}
     n_unknown, n_all = sum(unknown.values()), sum(counts.values())
-    if n_unknown < max(_FEW_DOCUMENTS, n_all * _MUCH):
+    if n_unknown < max(_MIN_DOCUMENTS_FOR_ADVICE, n_all * _MIN_SHARE_FOR_ADVICE):
         return None
-    names = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(unknown)[:_MOST_NAMED])
-    install = "" if missing(MULTILINGUAL.space) is None else f"install it ({MULTILINGUAL.repair}), then "
+    names = " and ".join(NAMES_OF_ALL.get(code, code).capitalize() for code in list(unknown)[:_MAX_NAMED_LANGUAGES])
+    install = (
+        ""
+        if missing_model_error(MULTILINGUAL_MODEL_NAME.space) is None
+        else f"install it ({MULTILINGUAL_MODEL_NAME.repair}), then "
+    )
     return LanguageAdvice(
         f"language {names}",
         f"{n_unknown:,} of {n_all:,} documents are in {names}, which {space.model} does not understand",
-        f"{MULTILINGUAL.name} does: {install}set embedding.model to it and run dirindex index",
+        f"{MULTILINGUAL_MODEL_NAME.name} does: {install}set embedding.model to it and run dirindex index",
     )
 
 
-_FEW_DOCUMENTS: Final = 3
-_MUCH: Final = 0.2
-_MOST_NAMED: Final = 2
+_MIN_DOCUMENTS_FOR_ADVICE: Final = 3
+_MIN_SHARE_FOR_ADVICE: Final = 0.2
+_MAX_NAMED_LANGUAGES: Final = 2
 
 
 def cosine_parameters(space: EmbeddingSpace) -> Model:

@@ -12,10 +12,10 @@ import ollama
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.remote import (
     CONNECT_SECONDS,
-    Answer,
+    EmbeddingAnswer,
+    error_message_in,
     estimated_tokens,
-    is_on_this_machine,
-    message_of,
+    is_local_endpoint,
     status_error,
 )
 from directory_indexer.http_client.retries import FailureKind, RequestError
@@ -54,7 +54,7 @@ class OllamaService:
         """Return an estimated number of tokens: the server does not expose its tokenizer."""
         return estimated_tokens(text)
 
-    def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+    def embed(self, texts: Sequence[str], *, seconds: float) -> EmbeddingAnswer:
         """Request vectors; a text that exceeds the model's context is an error, not silently truncated."""
         self._now.seconds = seconds
         try:
@@ -62,8 +62,8 @@ class OllamaService:
                 self._model, texts, truncate=False, keep_alive=self._keep_alive, dimensions=self._dimensions
             )
         except (ConnectionError, httpx.HTTPError, ValueError) as error:
-            raise self._translated(error) from error
-        return Answer(answer.embeddings, answer.prompt_eval_count)
+            raise self._translate_error(error) from error
+        return EmbeddingAnswer(answer.embeddings, answer.prompt_eval_count)
 
     def context_tokens(self) -> int | None:
         """Request the context length of the model."""
@@ -71,7 +71,7 @@ class OllamaService:
         try:
             facts = self._client.show(self._model).modelinfo or {}
         except (ConnectionError, httpx.HTTPError, ValueError) as error:
-            raise self._translated(error) from error
+            raise self._translate_error(error) from error
         n_tokens = facts.get(f"{facts.get('general.architecture')}.context_length")
         return n_tokens if isinstance(n_tokens, int) else None
 
@@ -86,12 +86,12 @@ class OllamaService:
         if not response.is_error:
             return
         response.read()
-        message = message_of(response.text, key=self._api_key)
+        message = error_message_in(response.text, key=self._api_key)
         if response.status_code == HTTPStatus.NOT_FOUND:
-            raise self._not_found(message)
+            raise self._not_found_error(message)
         raise status_error(self.place, response.status_code, message, response.headers)
 
-    def _not_found(self, message: str) -> ProviderError:
+    def _not_found_error(self, message: str) -> ProviderError:
         if "model" in message:
             return ProviderError(f"{self.place} has no model '{self._model}'", hint=f"ollama pull {self._model}")
         return ProviderError(
@@ -99,10 +99,10 @@ class OllamaService:
             hint="check embedding.endpoint, which has no path; Ollama knows it from version 0.3 on",
         )
 
-    def _translated(self, error: Exception) -> RequestError:
+    def _translate_error(self, error: Exception) -> RequestError:
         match error:
             case ConnectionError() | httpx.ConnectTimeout():
-                start = "start it: ollama serve" if is_on_this_machine(self._endpoint) else "is it running there"
+                start = "start it: ollama serve" if is_local_endpoint(self._endpoint) else "is it running there"
                 hint = f"{start}, or set embedding.endpoint to where it runs"
                 return RequestError(FailureKind.UNREACHABLE, f"cannot connect to {self.place}", hint=hint)
             case httpx.TimeoutException():

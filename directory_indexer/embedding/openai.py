@@ -14,12 +14,12 @@ import httpx
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.remote import (
+    API_KEY_HINT,
     CONNECT_SECONDS,
-    KEY_HINT,
-    Answer,
+    EmbeddingAnswer,
+    error_message_in,
     estimated_tokens,
-    is_on_this_machine,
-    message_of,
+    is_local_endpoint,
     status_error,
 )
 from directory_indexer.http_client.client import Client, Request, Response
@@ -27,11 +27,11 @@ from directory_indexer.http_client.json_values import items_in, object_in, parse
 from directory_indexer.http_client.retries import FailureKind, RequestError
 
 with lazily:
-    from directory_indexer.embedding.tokens import openai_tokens
+    from directory_indexer.embedding.tokens import count_openai_tokens
 
 
 _AZURE_HOSTS = (".openai.azure.com", ".cognitiveservices.azure.com")
-_OWN_HOSTS = ("api.openai.com", *_AZURE_HOSTS)
+_HOSTS_WITH_KNOWN_LIMITS = ("api.openai.com", *_AZURE_HOSTS)
 _AZURE_VERSION = "2024-10-21"
 _MAX_LISTED_MODELS = 8
 _MIN_COUNTED_TOKENS = 2000
@@ -50,7 +50,7 @@ class OpenAIService:
         self._model = model
         self._api_key = api_key
         self._dimensions = dimensions
-        self._urls = _Urls(endpoint, model, has_key=bool(api_key))
+        self._urls = _EndpointUrls(endpoint, model, has_key=bool(api_key))
         self._headers = {"accept": "application/json", "content-type": "application/json", "user-agent": "dirindex"}
         if api_key:
             name, value = ("api-key", api_key) if self._urls.is_azure else ("authorization", f"Bearer {api_key}")
@@ -68,12 +68,14 @@ class OpenAIService:
         """Return the number of tokens of a long text for a model of OpenAI's; otherwise an estimate."""
         estimate = estimated_tokens(text)
         # Third-party servers must not cause a download, whatever their models are called.
-        if estimate < _MIN_COUNTED_TOKENS or not (urlsplit(self._endpoint).hostname or "").endswith(_OWN_HOSTS):
+        if estimate < _MIN_COUNTED_TOKENS or not (urlsplit(self._endpoint).hostname or "").endswith(
+            _HOSTS_WITH_KNOWN_LIMITS
+        ):
             return estimate
 
-        return openai_tokens(text, model=self._model) or estimate
+        return count_openai_tokens(text, model=self._model) or estimate
 
-    def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+    def embed(self, texts: Sequence[str], *, seconds: float) -> EmbeddingAnswer:
         """Request vectors, which the server may return in any order."""
         content: dict[str, Any] = {"input": list(texts), "model": self._model, "encoding_format": "float"}
         if self._dimensions is not None:
@@ -91,19 +93,19 @@ class OpenAIService:
         if all(isinstance(item.get("index"), int) for item in items):
             items.sort(key=lambda item: item["index"])
         n_tokens = object_in(answer, "usage").get("prompt_tokens")
-        return Answer([item["embedding"] for item in items], n_tokens if isinstance(n_tokens, int) else None)
+        return EmbeddingAnswer([item["embedding"] for item in items], n_tokens if isinstance(n_tokens, int) else None)
 
     def context_tokens(self) -> int | None:
         """Return the context length from the list of models, which vLLM and llama.cpp include."""
-        facts = next((model for model in self._models() if model.get("id") == self._model), {})
+        facts = next((model for model in self._list_models() if model.get("id") == self._model), {})
         n_tokens = facts.get("max_model_len") or object_in(facts, "meta").get("n_ctx_train")
-        return n_tokens if isinstance(n_tokens, int) else _KNOWN_CONTEXT.get(self._model)
+        return n_tokens if isinstance(n_tokens, int) else _CONTEXT_TOKENS_BY_MODEL.get(self._model)
 
     def close(self) -> None:
         """Close connections."""
         self._client.close()
 
-    def _models(self) -> list[dict[str, Any]]:
+    def _list_models(self) -> list[dict[str, Any]]:
         try:
             response = self._send(Request("GET", self._urls.models, self._headers), seconds=CONNECT_SECONDS)
         except RequestError:
@@ -114,21 +116,21 @@ class OpenAIService:
         try:
             return self._client.send(request, until=time.monotonic() + seconds, max_bytes=max_bytes)
         except RequestError as error:
-            failure = self._described(error)
+            failure = self._describe_error(error)
         # Raised outside the handler: errors of libraries may contain the request with its key.
         raise failure
 
-    def _described(self, error: RequestError) -> RequestError | ProviderError:
+    def _describe_error(self, error: RequestError) -> RequestError | ProviderError:
         if error.kind is FailureKind.REFUSED:
-            return ProviderError(f"{self.place} {error.message}", hint=f"check the key: {KEY_HINT}")
+            return ProviderError(f"{self.place} {error.message}", hint=f"check the key: {API_KEY_HINT}")
         if error.kind is not FailureKind.UNREACHABLE:
             return RequestError(error.kind, f"{self.place} {error.message}")
-        start = "start it" if is_on_this_machine(self._endpoint) else "check the network"
+        start = "start it" if is_local_endpoint(self._endpoint) else "check the network"
         hint = f"{start}, or set embedding.endpoint to where it runs"
         return RequestError(error.kind, f"cannot connect to {self.place}: {error.__cause__}", hint=hint)
 
     def _status_error(self, response: Response) -> RequestError | ProviderError:
-        message = message_of(response.content.decode("utf-8", "replace"), key=self._api_key)
+        message = error_message_in(response.content.decode("utf-8", "replace"), key=self._api_key)
         if response.status == HTTPStatus.NOT_FOUND:
             return ProviderError(
                 f"{self.place} knows no model '{self._model}', or that is not its address: {message}",
@@ -139,16 +141,16 @@ class OpenAIService:
         return status_error(self.place, response.status, message, response.headers)
 
     def _models_hint(self) -> str:
-        names = [name for model in self._models() if (name := text_in(model, "id"))][:_MAX_LISTED_MODELS]
+        names = [name for model in self._list_models() if (name := text_in(model, "id"))][:_MAX_LISTED_MODELS]
         return f"embedding.model could be: {', '.join(names)}" if names else "check embedding.model and .endpoint"
 
 
-_KNOWN_CONTEXT = dict.fromkeys(
+_CONTEXT_TOKENS_BY_MODEL = dict.fromkeys(
     ("text-embedding-3-small", "text-embedding-3-large", "text-embedding-ada-002"), 8192
 )  # platform.openai.com/docs/guides/embeddings
 
 
-class _Urls:
+class _EndpointUrls:
     """The URLs of an endpoint; Azure's older endpoints name the model in the path, and the version in every URL."""
 
     def __init__(self, endpoint: str, model: str, *, has_key: bool) -> None:
@@ -161,7 +163,7 @@ class _Urls:
             self.embeddings, self.models = httpx.URL(f"{base}/embeddings"), httpx.URL(f"{base}/models")
             return
         if not has_key:
-            raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=KEY_HINT)
+            raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=API_KEY_HINT)
         base = base if "/openai" in url.path else f"{base}/openai"
         query = f"api-version={quote(versions[0] if versions else _AZURE_VERSION)}"
         deployment = "" if "/deployments" in url.path else f"/deployments/{quote(model, safe='')}"

@@ -24,7 +24,7 @@ import numpy as np
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedding.wordpiece import N_TOKENS, pieces_of_text, words_of
+from directory_indexer.embedding.wordpiece import N_TOKENS, lower_words, token_ids_of_text
 
 with lazily:
     from numpy.typing import NDArray
@@ -33,15 +33,15 @@ with lazily:
 CODE_BYTES: Final = DIMENSIONS // 8
 """Size of a stored code: one bit for each dimension."""
 
-_TABLE = "static.bin"
+_TABLE_FILE = "static.bin"
 _SPECIAL_TOKENS = 998
 """Number of special tokens at the start of the vocabulary."""
 
-_NEAR = 10
+_OVERSAMPLING = 10
 """Oversampling: this multiple of the limit is selected by bits before the query's exact values rank them."""
 
 
-class OwnRows(NamedTuple):
+class TrainedRows(NamedTuple):
     """Rows of one index that replace those of the table: the tokens, ascending, and their rows, packed alike."""
 
     tokens: NDArray[np.uint16]
@@ -49,7 +49,7 @@ class OwnRows(NamedTuple):
     halves: NDArray[np.uint8]
 
     def __bytes__(self) -> bytes:
-        """Return the format that `own_rows` parses."""
+        """Return the format that `parse_trained_rows` parses."""
         return b"".join((self.tokens.tobytes(), self.scales.tobytes(), self.halves.tobytes()))
 
 
@@ -62,7 +62,7 @@ class StaticModel:
 
     weights: NDArray[np.float32]
     mean: NDArray[np.float32]
-    own: OwnRows
+    own: TrainedRows
 
     @cached_property
     def rows(self) -> Rows:
@@ -71,28 +71,28 @@ class StaticModel:
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the centred static vectors of texts, of shape (texts, dimensions)."""
-        vectors: NDArray[np.float32] = unit(self._sums(bags_of(texts))) - self.mean
+        vectors: NDArray[np.float32] = normalise_vectors(self._sums(tokenise_texts(texts))) - self.mean
         return vectors
 
     def codes(self, texts: Sequence[str]) -> NDArray[np.uint8]:
         """Return the stored codes of texts, of shape (texts, CODE_BYTES)."""
         return np.packbits(self.vectors(texts) > 0, axis=1)
 
-    def with_mean_of(self, texts: Sequence[str]) -> StaticModel:
+    def with_mean_vector_of(self, texts: Sequence[str]) -> StaticModel:
         """Return a model whose mean is that of these texts."""
         if not texts:
             return replace(self, mean=np.zeros(DIMENSIONS, np.float32))
-        return replace(self, mean=unit(self._sums(bags_of(texts))).mean(axis=0))
+        return replace(self, mean=normalise_vectors(self._sums(tokenise_texts(texts))).mean(axis=0))
 
-    def _sums(self, bags: Bags) -> NDArray[np.float32]:
+    def _sums(self, bags: TokenBags) -> NDArray[np.float32]:
         """Return the weighted sum of the rows of each bag."""
-        return np.concatenate([self._sums_of_few(part) for part in bags.parts(_TEXTS_AT_A_TIME)])
+        return np.concatenate([self._sums_by_matrix(part) for part in bags.parts(_TEXTS_PER_BATCH)])
 
-    def _sums_of_few(self, bags: Bags) -> NDArray[np.float32]:
+    def _sums_by_matrix(self, bags: TokenBags) -> NDArray[np.float32]:
         """Return the sums by one matrix product; with few texts, the matrix of counts is dense."""
         used = np.unique(bags.tokens)
         scales, values = self.rows.of(used)
-        sums: NDArray[np.float32] = (counts(bags, used) * (scales * self.weights[used])) @ values
+        sums: NDArray[np.float32] = (count_tokens_in_bags(bags, used) * (scales * self.weights[used])) @ values
         return sums
 
 
@@ -102,7 +102,7 @@ class Rows:
     `of` returns them as float32 values without their scales, which act like weights of tokens.
     """
 
-    def __init__(self, own: OwnRows) -> None:
+    def __init__(self, own: TrainedRows) -> None:
         self._own = own
         self._values = np.empty((N_TOKENS, DIMENSIONS), np.int8)
         self._scales = np.empty(N_TOKENS, np.float32)
@@ -112,21 +112,21 @@ class Rows:
         """Return the scales and the values of the rows of distinct tokens."""
         new = tokens[~self._is_known[tokens]]
         if new.size:
-            self._unpack(new)
+            self._unpack_missing(new)
         return self._scales[tokens], self._values[tokens].astype(np.float32)
 
-    def _unpack(self, tokens: NDArray[np.int32]) -> None:
-        scales, halves = _table()
-        self._scales[tokens], self._values[tokens] = scales[tokens], _values_of(halves[tokens])
+    def _unpack_missing(self, tokens: NDArray[np.int32]) -> None:
+        scales, halves = _load_table()
+        self._scales[tokens], self._values[tokens] = scales[tokens], _unpack_half_bytes(halves[tokens])
         if self._own.tokens.size:
             places = np.minimum(np.searchsorted(self._own.tokens, tokens), self._own.tokens.size - 1)
             is_own = self._own.tokens[places] == tokens
             self._scales[tokens[is_own]] = self._own.scales[places[is_own]]
-            self._values[tokens[is_own]] = _values_of(self._own.halves[places[is_own]])
+            self._values[tokens[is_own]] = _unpack_half_bytes(self._own.halves[places[is_own]])
         self._is_known[tokens] = True
 
 
-def static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
+def parse_static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
     """Return the model that an index has stored.
 
     Raises:
@@ -134,25 +134,25 @@ def static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
     """
     if (len(weights), len(mean)) != (_FLOAT_BYTES * N_TOKENS, _FLOAT_BYTES * DIMENSIONS):
         raise ValueError("not the weights and the mean of this table")
-    rows = own_rows(own)
+    rows = parse_trained_rows(own)
     if rows.tokens.size and int(rows.tokens.max()) >= N_TOKENS:
         raise ValueError("rows of tokens that there are not")
     return StaticModel(np.frombuffer(weights, np.float32), np.frombuffer(mean, np.float32), rows)
 
 
-def own_rows(packed: bytes) -> OwnRows:
+def parse_trained_rows(packed: bytes) -> TrainedRows:
     """Parse the packed rows of an index."""
     n_rows = len(packed) // (2 + 4 + DIMENSIONS // 2)
-    return OwnRows(
+    return TrainedRows(
         np.frombuffer(packed, np.uint16, n_rows),
         np.frombuffer(packed, np.uint8, 4 * n_rows, offset=2 * n_rows).view(np.float32),
         np.frombuffer(packed, np.uint8, offset=6 * n_rows).reshape(n_rows, DIMENSIONS // 2),
     )
 
 
-def rarity(texts: Sequence[str]) -> NDArray[np.float32]:
+def token_weights(texts: Sequence[str]) -> NDArray[np.float32]:
     """Return the weight of each token, computed from a sample of an index's texts."""
-    bags = bags_of(texts)
+    bags = tokenise_texts(texts)
     n_texts = np.zeros(N_TOKENS, np.float32)
     for tokens in np.split(bags.tokens, np.cumsum(bags.lengths)[:-1]):
         n_texts[np.unique(tokens)] += 1
@@ -165,79 +165,79 @@ def rarity(texts: Sequence[str]) -> NDArray[np.float32]:
 
 def nearest_codes(codes: NDArray[np.uint8], vector: NDArray[np.float32], limit: int) -> list[int]:
     """Return the indexes of the `limit` codes nearest to a static vector, or of all codes, nearest first."""
-    n_chosen = min(len(codes), limit * _NEAR)
+    n_chosen = min(len(codes), limit * _OVERSAMPLING)
     signs = np.packbits(vector > 0)
     distances = np.bitwise_count(codes.view(np.uint64) ^ signs.view(np.uint64)).sum(axis=1, dtype=np.uint16)
     chosen = np.argpartition(distances, n_chosen - 1)[:n_chosen] if n_chosen < len(codes) else np.arange(len(codes))
-    best = np.argsort(-similarities(codes[chosen], vector), kind="stable")[:limit]
+    best = np.argsort(-static_similarities(codes[chosen], vector), kind="stable")[:limit]
     return [int(place) for place in chosen[best]]
 
 
-def similarities(codes: NDArray[np.uint8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def static_similarities(codes: NDArray[np.uint8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the cosines of the signs of codes with a static vector, from -1 to 1."""
     sums = 2 * (np.unpackbits(codes, axis=1) @ vector) - vector.sum()
-    length = max(float(np.linalg.norm(vector)) * DIMENSIONS**0.5, _TINY)
+    length = max(float(np.linalg.norm(vector)) * DIMENSIONS**0.5, _EPSILON)
     cosines: NDArray[np.float32] = (sums / length).astype(np.float32)
     return cosines
 
 
-def packed_rows(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+def pack_rows(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
     """Pack rows: the scale of each as float32, and four bits a value."""
-    scales = (np.abs(vectors).max(axis=1, initial=0) / _LARGEST).astype(np.float32)
-    values = np.round(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8) + _ZERO
+    scales = (np.abs(vectors).max(axis=1, initial=0) / _MAX_CODE).astype(np.float32)
+    values = np.round(vectors / np.where(scales > 0, scales, 1)[:, None]).astype(np.int8) + _CODE_OF_ZERO
     return scales, (values[:, 0::2] << 4 | values[:, 1::2]).astype(np.uint8)
 
 
-def packed_table(vectors: NDArray[np.float32]) -> bytes:
+def pack_table(vectors: NDArray[np.float32]) -> bytes:
     """Pack a table of shape (tokens, dimensions) in the format of the package."""
-    scales, halves = packed_rows(vectors)
+    scales, halves = pack_rows(vectors)
     return bytes(scales.tobytes() + halves.tobytes())
 
 
 _FLOAT_BYTES = 4
-_TEXTS_AT_A_TIME = 32
+_TEXTS_PER_BATCH = 32
 """With 8, or with 512, the sums take half as long again."""
 
-_TINY = 1e-9
-_LARGEST = 7
-_ZERO = 8
+_EPSILON = 1e-9
+_MAX_CODE = 7
+_CODE_OF_ZERO = 8
 
 
-def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def normalise_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Normalise vectors to length 1; zero vectors are unchanged."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return (vectors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
-def shipped_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+def packaged_rows(tokens: NDArray[np.int32]) -> NDArray[np.float32]:
     """Return the rows of the packaged table."""
-    scales, halves = _table()
-    return _unpacked(scales[tokens], halves[tokens])
+    scales, halves = _load_table()
+    return _unpack_rows(scales[tokens], halves[tokens])
 
 
-def _unpacked(scales: NDArray[np.float32], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
-    return _values_of(halves) * scales[:, None]
+def _unpack_rows(scales: NDArray[np.float32], halves: NDArray[np.uint8]) -> NDArray[np.float32]:
+    return _unpack_half_bytes(halves) * scales[:, None]
 
 
-def _values_of(halves: NDArray[np.uint8]) -> NDArray[np.int8]:
+def _unpack_half_bytes(halves: NDArray[np.uint8]) -> NDArray[np.int8]:
     values = np.empty((len(halves), DIMENSIONS), np.int8)
     values[:, 0::2], values[:, 1::2] = halves >> 4, halves & 0xF
-    values -= _ZERO
+    values -= _CODE_OF_ZERO
     return values
 
 
 @cache
-def _table() -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    path = verified_file(_TABLE)
+def _load_table() -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
+    path = verified_file(_TABLE_FILE)
     scales = np.fromfile(path, np.float32, N_TOKENS)
     halves = np.memmap(path, np.uint8, mode="r", offset=scales.nbytes, shape=(N_TOKENS, DIMENSIONS // 2))
     return scales, halves
 
 
-_STIFFNESS = 1.0
+_REGULARISATION = 1.0
 """Strength of the regularisation towards the table; 0.3 and 3 change little."""
 
-_AT_A_TIME = 2048
+_TOKENS_PER_BLOCK = 2048
 """Tokens processed together, which bounds the memory."""
 
 
@@ -248,71 +248,76 @@ class TrainingData(NamedTuple):
     vectors: NDArray[np.float32]
 
 
-def train(texts: Sequence[str], data: TrainingData | None = None) -> StaticModel:
+def train_static_model(texts: Sequence[str], data: TrainingData | None = None) -> StaticModel:
     """Train on a sample of an index's texts: token weights, and rows from `data`."""
-    weights = rarity(texts)
-    own = _trained_rows(weights, data) if data is not None and data.texts else own_rows(b"")
-    return StaticModel(weights, np.empty(0, np.float32), own).with_mean_of(texts)
+    weights = token_weights(texts)
+    own = _trained_rows(weights, data) if data is not None and data.texts else parse_trained_rows(b"")
+    return StaticModel(weights, np.empty(0, np.float32), own).with_mean_vector_of(texts)
 
 
-def _trained_rows(weights: NDArray[np.float32], data: TrainingData) -> OwnRows:
-    bags = bags_of(data.texts)
-    blocks = np.array_split(np.unique(bags.tokens), -(-np.unique(bags.tokens).size // _AT_A_TIME) or 1)
-    lengths = _lengths(bags, blocks, weights)
+def _trained_rows(weights: NDArray[np.float32], data: TrainingData) -> TrainedRows:
+    bags = tokenise_texts(data.texts)
+    blocks = np.array_split(np.unique(bags.tokens), -(-np.unique(bags.tokens).size // _TOKENS_PER_BLOCK) or 1)
+    lengths = _weighted_lengths(bags, blocks, weights)
     targets = data.vectors - data.vectors.mean(axis=0)
     sums = np.zeros_like(targets)
-    kernel = _STIFFNESS * np.eye(len(data.texts), dtype=np.float32)
-    for tokens, weighed in _weighed(bags, blocks, weights, lengths):
+    kernel = _REGULARISATION * np.eye(len(data.texts), dtype=np.float32)
+    for tokens, weighed in _weighted_counts_by_block(bags, blocks, weights, lengths):
         kernel += weighed @ weighed.T
-        sums += weighed @ shipped_rows(tokens)
+        sums += weighed @ packaged_rows(tokens)
     # The rows are trained on the scale of the table, so that the shipped rows need no rescaling.
     scale = float((sums * targets).sum() / max(float((sums * sums).sum()), _MIN_SQUARE))
     if scale <= 0:
-        return own_rows(b"")
+        return parse_trained_rows(b"")
     missing = np.linalg.solve(kernel, targets / scale - sums)
-    rows = [shipped_rows(tokens) + weighed.T @ missing for tokens, weighed in _weighed(bags, blocks, weights, lengths)]
-    scales, halves = packed_rows(np.concatenate(rows).astype(np.float32))
-    return OwnRows(np.concatenate(blocks).astype(np.uint16), scales, halves)
+    rows = [
+        packaged_rows(tokens) + weighed.T @ missing
+        for tokens, weighed in _weighted_counts_by_block(bags, blocks, weights, lengths)
+    ]
+    scales, halves = pack_rows(np.concatenate(rows).astype(np.float32))
+    return TrainedRows(np.concatenate(blocks).astype(np.uint16), scales, halves)
 
 
-def _weighed(
-    bags: Bags, blocks: Sequence[NDArray[np.int32]], weights: NDArray[np.float32], lengths: NDArray[np.float32]
+def _weighted_counts_by_block(
+    bags: TokenBags, blocks: Sequence[NDArray[np.int32]], weights: NDArray[np.float32], lengths: NDArray[np.float32]
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.float32]]]:
     """Yield, block by block, the tokens and their weights in each text, which has the length 1 in total."""
     for tokens in blocks:
-        yield tokens, counts(bags, tokens) * weights[tokens] / lengths
+        yield tokens, count_tokens_in_bags(bags, tokens) * weights[tokens] / lengths
 
 
-def _lengths(bags: Bags, blocks: Sequence[NDArray[np.int32]], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+def _weighted_lengths(
+    bags: TokenBags, blocks: Sequence[NDArray[np.int32]], weights: NDArray[np.float32]
+) -> NDArray[np.float32]:
     squares = np.zeros((bags.lengths.size, 1), np.float32)
     for tokens in blocks:
-        squares += np.square(counts(bags, tokens) * weights[tokens]).sum(axis=1, keepdims=True)
+        squares += np.square(count_tokens_in_bags(bags, tokens) * weights[tokens]).sum(axis=1, keepdims=True)
     return np.sqrt(np.maximum(squares, _MIN_SQUARE))
 
 
 _MIN_SQUARE = 1e-12
 
 
-class Bags(NamedTuple):
+class TokenBags(NamedTuple):
     """The tokens of texts, one text after the other, and the number of tokens of each text."""
 
     tokens: NDArray[np.int32]
     lengths: NDArray[np.int64]
 
-    def parts(self, n_texts: int) -> Iterator[Bags]:
+    def parts(self, n_texts: int) -> Iterator[TokenBags]:
         """Yield batches of `n_texts` texts."""
         ends = np.append(0, np.cumsum(self.lengths))
         for start in range(0, max(self.lengths.size, 1), n_texts):
             lengths = self.lengths[start : start + n_texts]
-            yield Bags(self.tokens[ends[start] : ends[start + lengths.size]], lengths)
+            yield TokenBags(self.tokens[ends[start] : ends[start + lengths.size]], lengths)
 
 
-def bags_of(texts: Sequence[str]) -> Bags:
+def tokenise_texts(texts: Sequence[str]) -> TokenBags:
     """Tokenise texts."""
-    return _words.bags(texts)
+    return _word_token_cache.bags(texts)
 
 
-def counts(bags: Bags, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
+def count_tokens_in_bags(bags: TokenBags, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
     """Return the counts of these tokens in each bag; an array of shape (bags, tokens)."""
     columns = np.full(N_TOKENS, -1, np.int64)
     columns[tokens] = np.arange(tokens.size)
@@ -322,7 +327,7 @@ def counts(bags: Bags, tokens: NDArray[np.int32]) -> NDArray[np.float32]:
     return cell_counts.reshape(bags.lengths.size, tokens.size).astype(np.float32)
 
 
-class _Words(dict[bytes, int]):
+class _WordTokenCache(dict[bytes, int]):
     """The words seen so far, numbered; the tokens of a word end at its entry of `_ends` in one long array.
 
     A text then costs one look-up per word. ASCII punctuation is left out, since it carries no meaning here.
@@ -331,12 +336,12 @@ class _Words(dict[bytes, int]):
     def __init__(self) -> None:
         self._tokens, self._ends = array("i"), array("q", [0])
 
-    def bags(self, texts: Sequence[str]) -> Bags:
+    def bags(self, texts: Sequence[str]) -> TokenBags:
         """Tokenise texts."""
-        if len(self._tokens) >= _MOST_TOKENS:
+        if len(self._tokens) >= _MAX_TOKENS:
             self.clear()
             self._tokens, self._ends = array("i"), array("q", [0])
-        words = [words_of(text) for text in texts]
+        words = [lower_words(text) for text in texts]
         lengths_in_words = list(map(len, words))
         all_words = np.fromiter(map(self.__getitem__, chain.from_iterable(words)), np.int64, sum(lengths_in_words))
         ends = np.frombuffer(self._ends, np.int64)
@@ -344,13 +349,13 @@ class _Words(dict[bytes, int]):
         behind = np.append(0, np.cumsum(lengths))
         places = np.arange(behind[-1]) + np.repeat(starts - behind[:-1], lengths)
         tokens = np.frombuffer(self._tokens, np.int32)[places] if places.size else np.empty(0, np.int32)
-        return Bags(tokens, np.diff(behind[np.cumsum([0, *lengths_in_words])]))
+        return TokenBags(tokens, np.diff(behind[np.cumsum([0, *lengths_in_words])]))
 
     def __missing__(self, word: bytes) -> int:
-        self._tokens.extend(pieces_of_text(word.decode()))
+        self._tokens.extend(token_ids_of_text(word.decode()))
         self._ends.append(len(self._tokens))
         return self.setdefault(word, len(self._ends) - 2)
 
 
-_MOST_TOKENS = 1 << 20
-_words = _Words()
+_MAX_TOKENS = 1 << 20
+_word_token_cache = _WordTokenCache()

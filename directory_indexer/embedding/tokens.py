@@ -10,14 +10,14 @@ from functools import cache
 import tiktoken
 
 
-def openai_tokens(text: str, *, model: str) -> int | None:
+def count_openai_tokens(text: str, *, model: str) -> int | None:
     """Return the number of tokens of a text; None if the model is unknown, or its vocabulary cannot be downloaded."""
-    encoding = _encoding(model)
+    encoding = _encoding_of_model(model)
     return None if encoding is None else len(encoding.encode_ordinary(text))
 
 
 @cache
-def _encoding(model: str) -> tiktoken.Encoding | None:
+def _encoding_of_model(model: str) -> tiktoken.Encoding | None:
     try:
         return tiktoken.encoding_for_model(model)
     except (KeyError, OSError, ValueError):  # a failed download is an OSError

@@ -37,26 +37,26 @@ N_TOKENS = 30_522
 def count_tokens(text: str) -> int:
     """Return the number of tokens of a text, without the start and end tokens."""
     if text.isascii():
-        return _count_ascii(text.encode("ascii"))
+        return _count_ascii_tokens(text.encode("ascii"))
     chunks = _WHITE_SPACE.split(text)
-    n_ascii = _count_ascii(" ".join(filter(str.isascii, chunks)).encode("ascii"))
+    n_ascii = _count_ascii_tokens(" ".join(filter(str.isascii, chunks)).encode("ascii"))
     return n_ascii + sum(_count_chunk(chunk) for chunk in chunks if not chunk.isascii())
 
 
 def token_ids(text: str, *, limit: int) -> list[int]:
     """Return the ids for the model: at most `limit` tokens of the text, between start and end tokens."""
     # Only a prefix is processed, so that long texts cost little; prose and code have 3 to 6 characters a token.
-    return [START_TOKEN, *pieces_of_text(text[: limit * _MAX_CHARS_PER_TOKEN])[:limit], END_TOKEN]
+    return [START_TOKEN, *token_ids_of_text(text[: limit * _MAX_CHARS_PER_TOKEN])[:limit], END_TOKEN]
 
 
-def words_of(text: str) -> list[bytes]:
+def lower_words(text: str) -> list[bytes]:
     """Return the lower-case words of a text without ASCII punctuation."""
-    return text.encode(errors="replace").translate(_LOWER_WORDS, _CONTROLS).split()
+    return text.encode(errors="replace").translate(_LOWER_WORDS, _CONTROL_BYTES).split()
 
 
-def pieces_of_text(text: str) -> list[int]:
+def token_ids_of_text(text: str) -> list[int]:
     """Return the token ids of any text, however long."""
-    return [id_ for word in _words_and_marks(text) for id_ in _ids_of_word[word]]
+    return [id_ for word in _words_and_punctuation(text) for id_ in _ids_of_word[word]]
 
 
 @cache
@@ -67,14 +67,18 @@ def _vocabulary() -> dict[str, int]:
 
 
 @cache
-def _continuations() -> tuple[BytesAhoCorasick, list[int]]:
+def _continuation_matcher() -> tuple[BytesAhoCorasick, list[int]]:
     """Return a matcher of the pieces within words, and their ids."""
-    pieces = {token[len(_MARK) :]: id_ for token, id_ in _vocabulary().items() if token.startswith(_MARK)}
+    pieces = {
+        token[len(_CONTINUATION_MARK) :]: id_
+        for token, id_ in _vocabulary().items()
+        if token.startswith(_CONTINUATION_MARK)
+    }
     matcher = BytesAhoCorasick((piece.encode() for piece in pieces), matchkind=MatchKind.LeftmostLongest)
     return matcher, list(pieces.values())
 
 
-_MARK = "##"
+_CONTINUATION_MARK = "##"
 # Longer words are one unknown token.
 _MAX_WORD_CHARS = 100
 _MAX_PIECE_CHARS = 18
@@ -83,26 +87,26 @@ _MAX_CACHED = 1 << 17
 
 # ASCII white space of the tokenizer. It deletes other control characters, so they join words.
 _WHITE_SPACE = re.compile("[ \t\n\r]+")
-_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\r"))
+_CONTROL_BYTES = bytes({*range(32), 127} - set(b"\t\n\r"))
 # As in `string`, which takes 1 ms to import.
 _PUNCTUATION = bytes(code for code in range(33, 127) if not chr(code).isalnum())
-_CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
+_ASCII_CAPITALS = bytes(range(ord("A"), ord("Z") + 1))
 _ALL_BUT_PUNCTUATION = bytes(set(range(256)) - set(_PUNCTUATION))
 _ALL_BUT_PUNCTUATION_AND_ENDS = bytes(set(_ALL_BUT_PUNCTUATION) - set(b"\n"))
 _LINES_AT_ONCE = 4096
 _ASCII_WORD = re.compile("[a-z0-9]+|[^ \\ta-z0-9\\r\\n]")
-_WITHOUT_CONTROLS = {**dict.fromkeys(_CONTROLS), **{big: chr(big).lower() for big in _CAPITALS}}
+_LOWER_WITHOUT_CONTROLS = {**dict.fromkeys(_CONTROL_BYTES), **{big: chr(big).lower() for big in _ASCII_CAPITALS}}
 _UNKNOWN_TOKEN = 100
 _LOWER_WORDS = bytes.maketrans(
-    _PUNCTUATION + _CAPITALS,
-    b" " * len(_PUNCTUATION) + _CAPITALS.lower(),
+    _PUNCTUATION + _ASCII_CAPITALS,
+    b" " * len(_PUNCTUATION) + _ASCII_CAPITALS.lower(),
 )
 
 
-def _words_and_marks(text: str) -> list[str]:
+def _words_and_punctuation(text: str) -> list[str]:
     """Return the lower-case words of a text without accents, and its punctuation marks, in their order."""
     if text.isascii():
-        return _ASCII_WORD.findall(text.translate(_WITHOUT_CONTROLS))
+        return _ASCII_WORD.findall(text.translate(_LOWER_WITHOUT_CONTROLS))
     return text.translate(_normalised).split()
 
 
@@ -116,27 +120,29 @@ def _normalise(character: str) -> str:
     if (category[0] == "C" and category != "Cn") or character == "\ufffd":
         return ""
     parts = unicodedata.normalize("NFD", character)
-    letters = "".join(map(_spaced, (part.lower() for part in parts if unicodedata.category(part) != "Mn")))
-    return f" {letters} " if _IDEOGRAPH.match(character) else letters
+    letters = "".join(
+        map(_space_around_punctuation, (part.lower() for part in parts if unicodedata.category(part) != "Mn"))
+    )
+    return f" {letters} " if _IDEOGRAPH_PATTERN.match(character) else letters
 
 
-def _spaced(letter: str) -> str:
+def _space_around_punctuation(letter: str) -> str:
     return f" {letter} " if unicodedata.category(letter)[0] == "P" or letter in "$+<=>^`|~" else letter
 
 
-_IDEOGRAPH = re.compile(
+_IDEOGRAPH_PATTERN = re.compile(
     "[\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
     "\uf900-\ufaff\U0002f800-\U0002fa1f]"
 )
 
 
-def _count_ascii(text: bytes) -> int:
+def _count_ascii_tokens(text: bytes) -> int:
     n_marks = len(text.translate(None, _ALL_BUT_PUNCTUATION))
-    words = text.translate(_LOWER_WORDS, _CONTROLS).split()
+    words = text.translate(_LOWER_WORDS, _CONTROL_BYTES).split()
     return n_marks + sum(map(_pieces_of_word.__getitem__, words))
 
 
-def _ids_of(word: str) -> tuple[int, ...]:
+def _token_ids_of_word(word: str) -> tuple[int, ...]:
     """Split a word greedily into the longest pieces of the vocabulary."""
     if len(word) > _MAX_WORD_CHARS:
         return (_UNKNOWN_TOKEN,)
@@ -146,7 +152,7 @@ def _ids_of(word: str) -> tuple[int, ...]:
         end -= 1
     if end in (0, len(word)):
         return (vocabulary.get(word, _UNKNOWN_TOKEN),)
-    matcher, ids = _continuations()
+    matcher, ids = _continuation_matcher()
     rest = word[end:].encode()
     matches = matcher.find_matches_as_indexes(rest)
     if sum(stop - start for _, start, stop in matches) < len(rest):
@@ -159,10 +165,10 @@ def _count_chunk(chunk: str) -> int:
 
 
 def _count_pieces(text: str) -> int:
-    return sum(map(len, map(_ids_of_word.__getitem__, _words_and_marks(text))))
+    return sum(map(len, map(_ids_of_word.__getitem__, _words_and_punctuation(text))))
 
 
-class _Cache(dict[K, V]):
+class _BoundedCache(dict[K, V]):
     """Computed values by their keys; cleared when it is full."""
 
     def __init__(self, compute: Callable[[K], V]) -> None:
@@ -175,17 +181,17 @@ class _Cache(dict[K, V]):
         return self.setdefault(key, self._compute(key))
 
 
-_normalised = _Cache[int, str](lambda code: _normalise(chr(code)))
+_normalised = _BoundedCache[int, str](lambda code: _normalise(chr(code)))
 """Table from characters to lower case without accents."""
 
-_ids_of_word = _Cache[str, tuple[int, ...]](_ids_of)
-_pieces_of_word = _Cache[bytes, int](lambda word: len(_ids_of(word.decode("ascii"))))
-_pieces_of_chunk = _Cache[str, int](_count_pieces)
+_ids_of_word = _BoundedCache[str, tuple[int, ...]](_token_ids_of_word)
+_pieces_of_word = _BoundedCache[bytes, int](lambda word: len(_token_ids_of_word(word.decode("ascii"))))
+_pieces_of_chunk = _BoundedCache[str, int](_count_pieces)
 
 
 def count_chunk_tokens(text: str) -> int:
     """Return the number of tokens of a text; one without spaces never counts for more than its parts."""
-    return -(-_weight(text) // TOKEN_WEIGHT)
+    return -(-_line_weight(text) // TOKEN_WEIGHT)
 
 
 def weigh_lines(lines: Sequence[str]) -> list[int]:
@@ -198,36 +204,36 @@ def weigh_lines(lines: Sequence[str]) -> list[int]:
             weights += _weigh_ascii(text)
         else:
             of_ascii = _weigh_ascii("\n".join([line if line.isascii() else "" for line in some]))
-            weights += [weight or _weight(line) for weight, line in zip(of_ascii, some, strict=True)]
+            weights += [weight or _line_weight(line) for weight, line in zip(of_ascii, some, strict=True)]
     return weights
 
 
 def _weigh_ascii(text: str) -> list[int]:
     content, n_pieces = text.encode(), _pieces_of_word.__getitem__
     marks = content.translate(None, _ALL_BUT_PUNCTUATION_AND_ENDS).split(b"\n")
-    words = map(bytes.split, content.translate(_LOWER_WORDS, _CONTROLS).split(b"\n"))
+    words = map(bytes.split, content.translate(_LOWER_WORDS, _CONTROL_BYTES).split(b"\n"))
     return [
         TOKEN_WEIGHT * (len(marks_of_line) + sum(map(n_pieces, words_of_line)))
         for marks_of_line, words_of_line in zip(marks, words, strict=True)
     ]
 
 
-def _weight(text: str) -> int:
+def _line_weight(text: str) -> int:
     if text.isascii():
-        return TOKEN_WEIGHT * _count_ascii(text.encode())
-    n_syllables = sum(map(len, re.findall(_SYLLABLES, text)))
-    n_letters = sum(map(len, re.findall(_LETTERS, text)))
-    read = re.sub(f"{_SYLLABLES}|{_LETTERS}", " ", text) if n_letters or n_syllables else text
+        return TOKEN_WEIGHT * _count_ascii_tokens(text.encode())
+    n_syllables = sum(map(len, re.findall(_SYLLABIC_SCRIPTS, text)))
+    n_letters = sum(map(len, re.findall(_OTHER_ALPHABETS, text)))
+    read = re.sub(f"{_SYLLABIC_SCRIPTS}|{_OTHER_ALPHABETS}", " ", text) if n_letters or n_syllables else text
     return TOKEN_WEIGHT * count_tokens(read) + 2 * n_syllables + n_letters
 
 
 # A single letter is a formula or an abbreviation, and left to the model, so that English texts are cut as it reads
 # them. Compiled on first use.
-_LETTERS: Final = (
+_OTHER_ALPHABETS: Final = (
     "[\u0370-\u10ff\u1200-\u1aaf\u1b00-\u1cff\u1f00-\u1fff\u2c80-\u2dff\ua640-\ua69f\ua8e0-\ua8ff\uabc0-\uabff"
     "\ufb13-\ufdff\ufe70-\ufefc]{2,}"
 )
-_SYLLABLES: Final = "[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\uac00-\ud7ff\uff66-\uff9f]{2,}"
+_SYLLABIC_SCRIPTS: Final = "[\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\uac00-\ud7ff\uff66-\uff9f]{2,}"
 """Korean and Japanese syllables carry as much information as two letters each; Chinese characters are tokens as they
 are.
 """

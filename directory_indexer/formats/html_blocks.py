@@ -33,8 +33,8 @@ _SPACES: Final = re.compile(r"\s+")
 _MAX_DEPTH: Final = 8
 """The deepest nesting of lists and tables that is kept."""
 
-_MOST_CHARS: Final = 4_000_000
-_LEAST_SHARE: Final = 0.25
+_MAX_CHARS: Final = 4_000_000
+_MIN_SHARE: Final = 0.25
 """If less of the text than this would remain, the page has been misread."""
 
 _TAG: Final = re.compile(r"<[^<>]*>")
@@ -64,14 +64,14 @@ def extract_main_content(source: str, *, n_visible: int) -> str:
 
     `n_visible` characters of the page are text.
     """
-    if importlib.util.find_spec("trafilatura") is None or len(source) > _MOST_CHARS:
+    if importlib.util.find_spec("trafilatura") is None or len(source) > _MAX_CHARS:
         return ""
     import trafilatura  # noqa: PLC0415 - see the docstring of the module
 
     content = trafilatura.extract(
         source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
     )
-    return content if content and len(_TAG.sub("", content)) >= n_visible * _LEAST_SHARE else ""
+    return content if content and len(_TAG.sub("", content)) >= n_visible * _MIN_SHARE else ""
 
 
 class _Page:

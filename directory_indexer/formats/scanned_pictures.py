@@ -38,7 +38,7 @@ _SHORT: Final = 3
 MAX_PAGES: Final = 1_000
 """The limit for a TIFF, which may have many; of those beyond, only the first is reported."""
 
-_MOST_ENTRIES: Final = 200
+_MAX_ENTRIES: Final = 200
 """The directories of a TIFF may overlap, with 65,535 entries each; the size is among the first entries."""
 
 
@@ -163,7 +163,7 @@ def _tiff_sizes(content: bytes) -> Iterator[Size]:
     while offset not in offsets and len(offsets) <= MAX_PAGES + 1:
         offsets.add(offset)
         (n_entries,) = struct.unpack_from(f"{order}H", content, offset)
-        read = range(min(n_entries, _MOST_ENTRIES))
+        read = range(min(n_entries, _MAX_ENTRIES))
         entries = (struct.unpack_from(f"{order}HHI4s", content, offset + 2 + 12 * n) for n in read)
         values = {tag: _value(order, type_, value) for tag, type_, _, value in entries if tag in _TIFF_SIZE}
         yield Size(*(values.get(tag, 0) for tag in _TIFF_SIZE))

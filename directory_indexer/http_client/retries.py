@@ -56,7 +56,7 @@ MAX_ATTEMPTS: Final = {
 }
 """Maximum attempts: the waits between eight of them add up to two minutes, more than a usual rate limit."""
 
-LONGEST_WAIT_SECONDS: Final = 120.0
+MAX_WAIT_SECONDS: Final = 120.0
 MAX_SECONDS: Final = 600.0
 """Time limit of all requests for one page; there are other pages."""
 
@@ -109,7 +109,7 @@ class RetryPolicy:
                     return send()
             except RequestError as error:
                 wait = self._wait_after(error, n_attempts)
-                if n_attempts >= MAX_ATTEMPTS[error.kind] or wait > LONGEST_WAIT_SECONDS:
+                if n_attempts >= MAX_ATTEMPTS[error.kind] or wait > MAX_WAIT_SECONDS:
                     raise
                 if error.kind is FailureKind.THROTTLED:
                     self._not_before = max(self._not_before, self._timing.clock() + wait)
@@ -144,7 +144,7 @@ class RetryPolicy:
         if error.retry_after is not None:
             return error.retry_after
         chance = self._timing.chance
-        return backoff_seconds(n_attempts, first=_FIRST_WAIT_SECONDS, longest=LONGEST_WAIT_SECONDS, chance=chance)
+        return backoff_seconds(n_attempts, first=_FIRST_WAIT_SECONDS, longest=MAX_WAIT_SECONDS, chance=chance)
 
 
 def retry_after_seconds(headers: Mapping[str, str], *, today: Callable[[], float] = time.time) -> float | None:

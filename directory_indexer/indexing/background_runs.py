@@ -78,27 +78,27 @@ class EmbeddingProcess:
                 exists = self._lock_path.parent.is_dir()  # there is no index before the first run
                 if exists and (lock := try_lock(self._lock_path, exclusive=True)) is not None:
                     with lock:
-                        self._go_on()
+                        self._embed_until_stopped()
             except (DirIndexError, OSError) as error:
                 _log.warning("cannot embed in the background: %s", error)
             self._stopped.wait(_TAKE_OVER_SECONDS)
 
-    def _go_on(self) -> None:
+    def _embed_until_stopped(self) -> None:
         while not self._stopped.wait(_POLL_SECONDS):
             waiting = self._waiting()
             # After it was told to stop, it only starts again for new chunks.
             self._n_given_up = min(self._n_given_up, waiting.n_chunks)
             has_work = waiting.n_chunks > self._n_given_up
             if has_work and not waiting.is_locked:
-                self._embed()
+                self._run_embedding_process()
             elif self._releases_when_idle and not has_work:
                 return
 
-    def _embed(self) -> None:
+    def _run_embedding_process(self) -> None:
         with self._lock:
             if self._stopped.is_set():
                 return
-            self._process = process = _start(self._command)
+            self._process = process = _start_child(self._command)
         code = process.wait()
         n_remaining = self._waiting().n_chunks
         if code == ExitCode.INTERRUPTED:
@@ -125,7 +125,7 @@ class ReadingProcess:
             return self._directories.issuperset(directories)
         try:
             # An interrupt from the keyboard is for the command alone.
-            self._process = _start((*self._command, *map(exact_text, directories)), in_own_session=True)
+            self._process = _start_child((*self._command, *map(exact_text, directories)), in_own_session=True)
         except OSError:
             return False
         self._directories = frozenset(directories)
@@ -136,7 +136,7 @@ class ReadingProcess:
         return 0 if self._process is None else self._process.wait()
 
 
-def _start(command: Sequence[str], *, in_own_session: bool = False) -> subprocess.Popen[bytes]:
+def _start_child(command: Sequence[str], *, in_own_session: bool = False) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - this program
         command,
         stdin=subprocess.DEVNULL,

@@ -49,7 +49,7 @@ class Plans:
             mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
             known = snapshot.files.known(directory_id, recipe=self._recipe)
             settled = Settled(known.settled.recipe) if options.read_everything else known.settled
-            listings = _until(must_stop, walk(root, self._policy, settled))
+            listings = _raise_when_stopped(must_stop, walk(root, self._policy, settled))
             if directory_id is None and not options.has_consent and root != self._policy.documents:
                 listings = require_consent_for_large_tree(root, listings, embeds=self._embeds)
             return plan(
@@ -61,7 +61,7 @@ class Plans:
                 read_everything=options.read_everything,
             )
 
-    def beginning_of(self, root: FilePath, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
+    def plan_of_untracked(self, root: FilePath, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
         """Return the plan for a directory that is not tracked, and whether it is complete.
 
         Raises:
@@ -95,14 +95,16 @@ class Plans:
         return (listing.directory for root in roots for listing in walk(root, self._policy))
 
 
-def _until(must_stop: Callable[[], bool], listings: Iterator[Listing | SameListing]) -> Iterator[Listing | SameListing]:
+def _raise_when_stopped(
+    must_stop: Callable[[], bool], listings: Iterator[Listing | SameListing]
+) -> Iterator[Listing | SameListing]:
     for listing in listings:
         if must_stop():
             raise WalkStoppedError
         yield listing
 
 
-MANY_FILES: Final = 100_000
+MAX_FILES_WITHOUT_CONSENT: Final = 100_000
 
 TEXT_BYTES_A_SECOND: Final = 1_300_000
 """The indexing rate of one core; an average of source code and documents."""
@@ -113,7 +115,7 @@ FILES_A_SECOND: Final = 400
 TEXT_BYTES_EMBEDDED_A_SECOND: Final = 36_000
 """The embedding rate of one core: 9,000 tokens of four bytes."""
 
-_COUNTING_SECONDS: Final = 3.0
+_MAX_COUNTING_SECONDS: Final = 3.0
 
 
 def require_consent_for_large_tree(
@@ -123,7 +125,7 @@ def require_consent_for_large_tree(
     embeds: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Listing | SameListing]:
-    """Yield listings; beyond `MANY_FILES`, count for some seconds more, and ask for consent.
+    """Yield listings; beyond `MAX_FILES_WITHOUT_CONSENT`, count for some seconds more, and ask for consent.
 
     Raises:
         ConsentNeededError: there are more files than that.
@@ -131,8 +133,8 @@ def require_consent_for_large_tree(
     count = _FileCount()
     for listing in listings:
         count.add(listing)
-        if count.n_files > MANY_FILES:
-            count.add_all(listings, must_stop=_timer(clock))
+        if count.n_files > MAX_FILES_WITHOUT_CONSENT:
+            count.add_all(listings, must_stop=_make_deadline(clock))
             _raise_consent_needed(root, count, embeds=embeds)
         yield listing
 
@@ -161,8 +163,8 @@ class _FileCount:
                 self.n_text_bytes += 0 if is_media(file.path) else file.size
 
 
-def _timer(clock: Callable[[], float]) -> Callable[[], bool]:
-    until = clock() + _COUNTING_SECONDS
+def _make_deadline(clock: Callable[[], float]) -> Callable[[], bool]:
+    until = clock() + _MAX_COUNTING_SECONDS
     return lambda: clock() >= until
 
 
@@ -182,7 +184,7 @@ def _raise_consent_needed(root: FilePath, count: _FileCount, *, embeds: bool) ->
 
 
 def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= _TENTH_OF_A_GB else f"{n_bytes / 1e6:,.1f} MB"
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= _MIN_BYTES_IN_GB else f"{n_bytes / 1e6:,.1f} MB"
 
 
 def _duration(seconds: float) -> str:
@@ -192,4 +194,4 @@ def _duration(seconds: float) -> str:
     return f"{max(seconds / 60, 1):.0f} minutes"
 
 
-_TENTH_OF_A_GB: Final = 100_000_000
+_MIN_BYTES_IN_GB: Final = 100_000_000

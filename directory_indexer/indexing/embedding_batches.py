@@ -29,10 +29,10 @@ with lazily:
 
     from directory_indexer.storage.documents.embedding_queue import PendingChunk
 
-_GRACE_SECONDS = 5.0
+_STOP_GRACE_SECONDS = 5.0
 """The time for which a stopping run waits for batches that a provider still has."""
 
-_LOOK_SECONDS = 0.2
+_STOP_POLL_SECONDS = 0.2
 
 Vectors: TypeAlias = "NDArray[np.float32]"
 
@@ -85,7 +85,7 @@ class InFlightBatches:
         self, must_stop: Callable[[], bool]
     ) -> Iterator[tuple[InFlightBatch, Vectors, dict[ContentHash, str]]]:
         """Yield completed batches with their vectors and refused texts; when stopping, abandon slow ones."""
-        done, _ = wait(self._flying, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        done, _ = wait(self._flying, timeout=_STOP_POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             batch_in_flight = self._flying.pop(future)
             try:
@@ -101,7 +101,7 @@ class InFlightBatches:
                 self.fail(error)
         if not done and must_stop():
             self._stopped_at = self._stopped_at or time.monotonic()
-            if time.monotonic() - self._stopped_at > _GRACE_SECONDS:
+            if time.monotonic() - self._stopped_at > _STOP_GRACE_SECONDS:
                 self._flying.clear()
 
     @property
@@ -123,7 +123,7 @@ class InFlightBatches:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Urgency(IntEnum):
+class _Priority(IntEnum):
     SEARCHED = 0
     WRITTEN = 1
     DATA = 2
@@ -138,28 +138,28 @@ def embedding_order(
 
     Among files of one priority, those changed last come first.
     """
-    ordered = sorted(files, key=lambda file: (_urgency(file, searched), -file.mtime_ns, file.path))
+    ordered = sorted(files, key=lambda file: (_priority_of_file(file, searched), -file.mtime_ns, file.path))
     places = {file.id: place for place, file in enumerate(ordered)}
     by_file = np.fromiter((places[file_id] for file_id in waiting.file_ids), np.int64, len(waiting.file_ids))
     rows: list[int] = np.array(waiting.rows, np.int64)[np.argsort(by_file, kind="stable")].tolist()
     return rows
 
 
-def _urgency(file: WaitingFile, searched: Collection[FilePath]) -> _Urgency:
+def _priority_of_file(file: WaitingFile, searched: Collection[FilePath]) -> _Priority:
     if file.path in searched:
-        return _Urgency.SEARCHED
+        return _Priority.SEARCHED
     path = file.path.replace("\\", "/")
-    if _GENERATED.search(path):
-        return _Urgency.GENERATED
-    if _VENDORED.search(path):
-        return _Urgency.VENDORED
-    return _Urgency.DATA if file.kind in GROUPS["data"] else _Urgency.WRITTEN
+    if _GENERATED_PATH.search(path):
+        return _Priority.GENERATED
+    if _VENDORED_PATH.search(path):
+        return _Priority.VENDORED
+    return _Priority.DATA if file.kind in GROUPS["data"] else _Priority.WRITTEN
 
 
-_VENDORED: Final = re.compile(
+_VENDORED_PATH: Final = re.compile(
     r"/(?:vendor|vendored|third_party|thirdparty|3rdparty|external|externals|deps|bower_components|site-packages)/"
 )
-_GENERATED: Final = re.compile(
+_GENERATED_PATH: Final = re.compile(
     r"""
     /(?:generated|__generated__|autogen|dist|build|out|snapshots?|__snapshots__)/
     | [./_-](?:min|bundle|generated|gen|pb|pb2|pb2_grpc|g)\.[A-Za-z0-9]+$

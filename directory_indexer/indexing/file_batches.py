@@ -17,7 +17,7 @@ from directory_indexer.core.files import FileFailure, SkippedFile
 from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.core.safe_open import Opener, Passage
+from directory_indexer.core.safe_open import CachedPathOpener, Opener
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.parsing.one_file import read_file
@@ -38,7 +38,7 @@ with lazily:
     from directory_indexer.storage.documents.file_writes import PlacedFile
 
 
-class _Entry(NamedTuple):
+class _BatchEntry(NamedTuple):
     """The outcome of one file to be written; `container` is the file on disk that contains a member."""
 
     outcome: ParseOutcome
@@ -51,7 +51,7 @@ class Batch:
     def __init__(self, directory_ids: Mapping[FilePath, int], *, recipe: int) -> None:
         self._directory_ids = directory_ids
         self._recipe = recipe
-        self._entries: list[_Entry] = []
+        self._entries: list[_BatchEntry] = []
         self._members: dict[FilePath, set[FilePath]] = {}
         """The members found in each container that is being read."""
 
@@ -64,7 +64,7 @@ class Batch:
 
     def add(self, outcome: ParseOutcome) -> None:
         """Add a file on disk; the members of a container are added before it."""
-        self._add(_Entry(outcome))
+        self._add(_BatchEntry(outcome))
 
     def add_members(self, part: MemberOutcomes) -> None:
         """Add members of a container."""
@@ -74,22 +74,24 @@ class Batch:
             found_members.add(outcome_path(outcome))
             # An unchanged member needs no entry of its own.
             if not isinstance(outcome, UnchangedFile):
-                self._add(_Entry(outcome, part.source.path))
+                self._add(_BatchEntry(outcome, part.source.path))
 
     def write(self, transaction: Transaction) -> int:
         """Write and clear the batch; return the number of removed members with text."""
         entries, self._entries, self.n_chunks = self._entries, [], 0
-        inserted = transaction.files.put_new(self._arrivals(transaction, entries), recipe=self._recipe)
+        inserted = transaction.files.insert_new(self._files_to_insert(transaction, entries), recipe=self._recipe)
         for path in inserted:
             self._members.pop(path, None)
-        return sum(self._put(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted)
+        return sum(
+            self._write_entry(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted
+        )
 
-    def _arrivals(self, transaction: Transaction, entries: Sequence[_Entry]) -> list[PlacedFile]:
+    def _files_to_insert(self, transaction: Transaction, entries: Sequence[_BatchEntry]) -> list[PlacedFile]:
         """Return the files that were read; if two entries have the same path, their order counts."""
         n_entries = Counter(outcome_path(entry.outcome) for entry in entries)
         read = [(entry.outcome, entry.container) for entry in entries if isinstance(entry.outcome, ParsedFile)]
         containers = {container for _, container in read if container}
-        inside = {container: self._inside(transaction, container) for container in containers}
+        inside = {container: self._location_of_member(transaction, container) for container in containers}
         return [
             PlacedFile(
                 inside[container] if container else FileLocation(self._directory_ids[parsed.source.path]), parsed
@@ -98,21 +100,23 @@ class Batch:
             if n_entries[parsed.source.path] == 1
         ]
 
-    def _inside(self, transaction: Transaction, container: FilePath) -> FileLocation:
-        return transaction.files.place_in(container, self._directory_ids[container])
+    def _location_of_member(self, transaction: Transaction, container: FilePath) -> FileLocation:
+        return transaction.files.location_in_container(container, self._directory_ids[container])
 
-    def _add(self, entry: _Entry) -> None:
+    def _add(self, entry: _BatchEntry) -> None:
         self._entries.append(entry)
         if isinstance(entry.outcome, ParsedFile):
             self.n_chunks += len(entry.outcome.chunks)
 
-    def _put(self, transaction: Transaction, entry: _Entry) -> int:
+    def _write_entry(self, transaction: Transaction, entry: _BatchEntry) -> int:
         outcome, container = entry
         path = outcome_path(outcome)
         members = self._members.pop(path, set())
         if container is not None and transaction.file_rows.is_on_disk(path):
             return 0
-        place = self._inside(transaction, container) if container else FileLocation(self._directory_ids[path])
+        place = (
+            self._location_of_member(transaction, container) if container else FileLocation(self._directory_ids[path])
+        )
         match outcome:
             case ParsedFile():
                 return transaction.files.put(place, outcome, recipe=self._recipe, members=members)
@@ -142,15 +146,15 @@ class TextSharing:
 
     def blocks(self, directory_id: int, plan: Plan, *, must_stop: Callable[[], bool]) -> Iterator[SharedBlock]:
         """Yield blocks of the files to read, each in a transaction of its own, until stopped."""
-        if not self._is_possible(plan):
+        if not self._may_share_texts(plan):
             yield SharedBlock((), plan.requests)
             return
-        for start in range(0, len(plan.requests), _BLOCK):
+        for start in range(0, len(plan.requests), _FILES_PER_BLOCK):
             if must_stop():
                 return
-            yield self._share_block(directory_id, plan, plan.requests[start : start + _BLOCK])
+            yield self._share_block(directory_id, plan, plan.requests[start : start + _FILES_PER_BLOCK])
 
-    def _is_possible(self, plan: Plan) -> bool:
+    def _may_share_texts(self, plan: Plan) -> bool:
         if plan.reads_everything or not plan.requests:
             return False
         with self._docstore.snapshot() as snapshot:
@@ -158,27 +162,31 @@ class TextSharing:
 
     def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> SharedBlock:
         with self._docstore.snapshot() as snapshot:
-            places = snapshot.shared_texts.may_be_shared(plan.directory, [request.source for request in requests])
+            places = snapshot.shared_texts.positions_of_shareable(
+                plan.directory, [request.source for request in requests]
+            )
         policy = self._policy()
-        with Passage() as passage:
+        with CachedPathOpener() as passage:
             unchanged = [
-                file for position in places if (file := _read_unchanged(requests[position], policy, passage.open_file))
+                file
+                for position in places
+                if (file := _hash_file_to_share(requests[position], policy, passage.open_file))
             ]
         if not unchanged:
             return SharedBlock((), tuple(requests))
         with self._docstore.transaction() as transaction:
-            shared = transaction.files.put_same(
-                FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_described, policy)
+            shared = transaction.files.insert_sharing(
+                FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_sent_document, policy)
             )
         return SharedBlock(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
 
 
-def _read_unchanged(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:
+def _hash_file_to_share(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:
     """Return the digest of a file, unless its parser must decide."""
     path = request.source.path
     # A configured program may extract another text the next time.
     is_added = any(format_added.has(os.path.basename(path).lower()) for format_added in policy.added)
-    if request.known_members or is_added or _is_described(policy, path):
+    if request.known_members or is_added or _is_sent_document(policy, path):
         return None
     content = read_file(request, policy, opener)
     if isinstance(content, SkippedFile | FileFailure):
@@ -187,12 +195,12 @@ def _read_unchanged(request: ParseRequest, policy: ParsePolicy, opener: Opener) 
     return None if digest == request.known_hash else UnchangedFile(content.source, digest, content.seen_ns)
 
 
-def _is_described(policy: ParsePolicy, path: FilePath) -> bool:
+def _is_sent_document(policy: ParsePolicy, path: FilePath) -> bool:
     """Whether a document was sent: its sender's metadata is part of its text."""
     return policy.descriptions is not None and policy.descriptions.of(path) is not None
 
 
-_BLOCK: Final = 1000
+_FILES_PER_BLOCK: Final = 1000
 
 
 class RunCounters:
@@ -212,7 +220,7 @@ class RunCounters:
     def with_file(self, report: IndexReport, outcome: ParseOutcome) -> IndexReport:
         """Return the report with a file counted."""
         if not isinstance(outcome, ParsedFile):
-            return _with_unread(report, outcome)
+            return _count_unread(report, outcome)
         report = report.plus(n_chunks=len(outcome.chunks), n_masked=outcome.n_masked, n_bytes=outcome.source.size)
         return self._with_text(report, outcome_path(outcome), outcome.hash)
 
@@ -237,7 +245,7 @@ class RunCounters:
         )
         for _, outcome in part.outcomes:
             if not isinstance(outcome, ParsedFile):
-                report = _with_unread(report, outcome)
+                report = _count_unread(report, outcome)
         return report
 
     def _with_text(self, report: IndexReport, path: FilePath, digest: ContentHash) -> IndexReport:
@@ -249,7 +257,7 @@ class RunCounters:
         return report.plus(n_moved=1, n_removed=-1)
 
 
-def _with_unread(report: IndexReport, outcome: UnchangedFile | SkippedFile | FileFailure) -> IndexReport:
+def _count_unread(report: IndexReport, outcome: UnchangedFile | SkippedFile | FileFailure) -> IndexReport:
     match outcome:
         case SkippedFile():
             return report.plus_skipped(Counter([outcome.reason]))

@@ -34,7 +34,7 @@ from directory_indexer.indexing.roots import (
     resolve_roots,
     tracked_roots,
 )
-from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
+from directory_indexer.indexing.runs import Run, StoppedWhileYieldingError, hold_write_lock, recorded_run
 from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.indexing.updater import Updater, describe_error
 from directory_indexer.storage.documents.queries import IndexScope
@@ -47,22 +47,22 @@ with lazily:
 BYTES_PER_TEXT_BYTE = 3
 """The size of an index for each byte of text: measured on source code and prose, rounded up."""
 
-_PACK_BATCH = 4000
+_TEXTS_PER_COMPRESSION = 4000
 
 BYTES_PER_TOKEN = 4
 """For prose and code, rounded; a PDF has fewer tokens than its size suggests."""
 
 _GIB = 1 << 30
-_LARGE = 64 << 20
-_BLOCK_BYTES = 512
+_LARGE_FILE_BYTES = 64 << 20
+_BYTES_PER_DISK_BLOCK = 512
 """The unit of `st_blocks` on all file systems (POSIX, sys_stat.h)."""
 
-_DISK_SHARE = 0.8
+_MAX_DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
 _NO_CHECKS = ServiceChecks()
 
 
-class _Start(NamedTuple):
+class _StateAtStart(NamedTuple):
     """The state of the index when a run gets the write lock."""
 
     tracked: dict[FilePath, int]
@@ -106,12 +106,14 @@ class Indexer:
         """
         started = time.monotonic()
         # Resolved before waiting for the lock: paths mean what they meant when the caller named them.
-        requested = list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked())
+        requested = (
+            list(map(file_path, paths)) if options.is_exact else resolve_roots(paths, self._tracked_directories())
+        )
         require_not_reserved(requested, self._policy.walk)
         with hold_write_lock(
             self._docstore, self._parts.lock_path, listener=listener, stop_reason=stop_reason, wait=options.wait
         ) as lock:
-            start = self._start()
+            start = self._read_state_at_start()
             if start.is_paused and options.unless_paused:
                 return IndexReport(outcome=Outcome.PAUSED)
             roots = [] if options.waiting_only else tracked_roots(requested, start.tracked)
@@ -122,12 +124,12 @@ class Indexer:
             request = RunRequest(Verb.INDEX, roots or requested, options.origin, options.to_json())
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
                 run.take_over_paused(roots)
-                self._vectorizer.merger.restore_lost()
+                self._vectorizer.merger.requeue_lost_vectors()
                 updater = Updater(self._parts, run, is_wary=start.was_cut_off)
-                with contextlib.suppress(GaveWayError):
-                    self._update(updater, run, roots, options)
-                    self._pack_texts(run)
-                    self._end_done_pauses(run)
+                with contextlib.suppress(StoppedWhileYieldingError):
+                    self._run_updates(updater, run, roots, options)
+                    self._compress_old_texts(run)
+                    self._end_completed_pauses(run)
                 outcome = run.outcome
             if lock.is_held:
                 self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
@@ -138,7 +140,7 @@ class Indexer:
 
     def tracked(self, paths: Sequence[str]) -> list[FilePath]:
         """Return the tracked directories at `paths`; without any, all of them."""
-        tracked = self._tracked()
+        tracked = self._tracked_directories()
         return tracked_roots(resolve_roots(paths, tracked), tracked)
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
@@ -155,10 +157,10 @@ class Indexer:
             RootUnavailableError: it cannot be read.
         """
         [root] = self.tracked([path])
-        if root in self._tracked():
+        if root in self._tracked_directories():
             raise ConflictError(f"{display(root)} is tracked already")
         require_not_reserved([root], self._policy.walk)
-        return self.directory_plans.beginning_of(root, must_stop=must_stop)
+        return self.directory_plans.plan_of_untracked(root, must_stop=must_stop)
 
     def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
         """Estimate how many tokens a run would embed: those of waiting chunks, and of the files to read."""
@@ -189,25 +191,25 @@ class Indexer:
                 root = forgettable_path(path, snapshot)
                 require_forgettable(root, self._policy.walk)
                 known = snapshot.files.within(root)
-            self._vectorizer.merger.restore_lost()
+            self._vectorizer.merger.requeue_lost_vectors()
             for batch in batched(known, _REMOVE_BATCH):
                 with self._docstore.transaction() as transaction:
                     transaction.files.remove(batch)
             if root in tracked:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(tracked[root])
-            self._vectorizer.merger.mend_tags()
-            self._vectorizer.merger.forget_gone()
+            self._vectorizer.merger.repair_tags()
+            self._vectorizer.merger.delete_removed()
             self._vectorizer.drop_temporary_vectors()
             self._vectorizer.cluster.update(leaves_no_trace=True)
             with self._docstore.transaction() as transaction:
                 transaction.pauses.end([root], by="")
-                transaction.runs.forget_details()
+                transaction.runs.erase_details()
             self._docstore.upkeep.compact()
             self._parts.recogniser().forget_unused()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
 
-    def _update(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
+    def _run_updates(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
         for root in roots:
             try:
@@ -219,7 +221,7 @@ class Indexer:
                 updater.state.count(unavailable_roots=(root,), failures=(failure,))
                 run.fail(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
-        run.notice = self._services_notice(plans, options, run.scope)
+        run.notice = self._notice_of_unavailable_services(plans, options, run.scope)
         with self._docstore.transaction() as transaction:
             directories = [(transaction.directories.add(plan.directory), plan) for plan in plans]
         updater.words.update(directories)
@@ -234,14 +236,14 @@ class Indexer:
         pace = paces.get(options.effort)
         updater.complete(most_pages=options.most_pages, pace=pace() if pace else None)
 
-    def _pack_texts(self, run: Run) -> None:
+    def _compress_old_texts(self, run: Run) -> None:
         """Compress the texts that an older version wrote; the next run continues a stopped one."""
         has_more = True
         while has_more and not run.must_stop:
             with self._docstore.transaction() as transaction:
-                has_more = transaction.chunks.pack_texts(_PACK_BATCH)
+                has_more = transaction.chunks.compress_old_texts(_TEXTS_PER_COMPRESSION)
 
-    def _services_notice(self, plans: Sequence[Plan], options: IndexOptions, scope: IndexScope) -> str:
+    def _notice_of_unavailable_services(self, plans: Sequence[Plan], options: IndexOptions, scope: IndexScope) -> str:
         """Return a notice about unavailable services, checked before hours of work; keywords need none."""
         has_reads = any(plan.requests for plan in plans)
         if not has_reads and not (
@@ -252,16 +254,16 @@ class Indexer:
         problems = [problem for check in checks if (problem := _describe_failure(check))]
         return f"{'; '.join(problems)}; indexing words meanwhile" if problems else ""
 
-    def _end_done_pauses(self, run: Run) -> None:
+    def _end_completed_pauses(self, run: Run) -> None:
         """End the pauses of runs that have no work left."""
         # A stopped run may have left its cluster index outdated.
         if not run.must_stop or not self._vectorizer.cluster.is_kept:
-            run.end_done_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)
+            run.end_completed_pauses(embeds=self._policy.embedding is EmbeddingMode.COMPLETE)
 
-    def _start(self) -> _Start:
+    def _read_state_at_start(self) -> _StateAtStart:
         with self._docstore.snapshot() as snapshot:
             runs = snapshot.runs.latest(1)
-            return _Start(
+            return _StateAtStart(
                 tracked=snapshot.directories.all(),
                 fingerprint=snapshot.meta.get("fingerprint"),
                 vector_places=frozenset(snapshot.vector_sets.generations()),
@@ -269,7 +271,7 @@ class Indexer:
                 is_paused=bool(snapshot.pauses.all()),
             )
 
-    def _tracked(self) -> dict[FilePath, int]:
+    def _tracked_directories(self) -> dict[FilePath, int]:
         with self._docstore.snapshot() as snapshot:
             return snapshot.directories.all()
 
@@ -284,24 +286,24 @@ def _describe_failure(check: Callable[[], None]) -> str:
 
 def n_text_bytes(plan: Plan) -> int:
     """Estimate the size of the text to be read."""
-    return sum(_n_data_bytes(request.source) for request in plan.requests if not is_media(request.source.path))
+    return sum(_bytes_without_holes(request.source) for request in plan.requests if not is_media(request.source.path))
 
 
-def _n_data_bytes(source: SourceFile) -> int:
+def _bytes_without_holes(source: SourceFile) -> int:
     """Return the size of a file, for a large one without the holes of a sparse file."""
-    if source.size < _LARGE:
+    if source.size < _LARGE_FILE_BYTES:
         return source.size
     try:
         n_blocks = getattr(os.stat(exact_text(source.path)), "st_blocks", None)
     except OSError:
         return source.size
-    return source.size if n_blocks is None else min(source.size, n_blocks * _BLOCK_BYTES)
+    return source.size if n_blocks is None else min(source.size, n_blocks * _BYTES_PER_DISK_BLOCK)
 
 
 def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> None:
     needed = BYTES_PER_TEXT_BYTE * sum(map(n_text_bytes, plans))
     free = shutil.disk_usage(place).free
-    if needed > _DISK_SHARE * free and not has_consent:
+    if needed > _MAX_DISK_SHARE * free and not has_consent:
         raise ConsentNeededError(
             f"the index may take {needed / _GIB:.1f} GiB, and {place} has {free / _GIB:.1f} GiB free",
             hint="add --yes to start all the same, or choose another place with --data-dir",

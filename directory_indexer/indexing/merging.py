@@ -18,7 +18,7 @@ from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.documents.vectors import EmbeddedChunk
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
-_RETAGGED = 1000
+_RETAGGED_PER_TRANSACTION = 1000
 
 
 class Merger:
@@ -45,7 +45,7 @@ class Merger:
         state = self.state()
         self.store_of(state.vector_set).prepare(state.generation)
 
-    def restore_lost(self) -> None:
+    def requeue_lost_vectors(self) -> None:
         """Make chunks wait again if their vectors are missing from the vector store.
 
         An unreachable vector store is no evidence of a loss; later calls report it.
@@ -61,10 +61,10 @@ class Merger:
         except VectorStoreError:
             return
 
-    def merge_if_worth_it(self, state: VectorState) -> None:
+    def merge_if_enough(self, state: VectorState) -> None:
         """Merge pending vectors into the vector store unless there are too few of them."""
         if state.n_pending + state.n_stale:
-            self._merge(state, at_least=self.store_of(state.vector_set).keep_pending)
+            self._merge(state, at_least=self.store_of(state.vector_set).min_pending_to_merge)
 
     def merge_if_many(self) -> None:
         """Merge pending vectors during a run if there are so many that they slow down searches."""
@@ -79,7 +79,7 @@ class Merger:
         """Merge all pending vectors, and delete all stale points."""
         self._merge(self.state(), at_least=1)
 
-    def mend_tags(self) -> None:
+    def repair_tags(self) -> None:
         """Rewrite the tags of points that refer to directories no longer tracked.
 
         While vectors of a former space answer, which nobody writes, the tags of both stay as they are. Every run calls
@@ -100,8 +100,8 @@ class Merger:
         with self._docstore.snapshot() as snapshot:
             tagged = snapshot.vectors.tagged_below(directory)
         state = self.state()
-        for start in range(0, len(tagged), _RETAGGED):
-            batch = tagged[start : start + _RETAGGED]
+        for start in range(0, len(tagged), _RETAGGED_PER_TRANSACTION):
+            batch = tagged[start : start + _RETAGGED_PER_TRANSACTION]
             stored = self.store_of(state.vector_set).at(state.generation).vectors([chunk.chunk_id for chunk in batch])
             known = [
                 EmbeddedChunk(*chunk, stored[chunk.chunk_id].tobytes()) for chunk in batch if chunk.chunk_id in stored
@@ -110,13 +110,13 @@ class Merger:
                 transaction.vectors.put(known)
                 transaction.vectors.forget(chunk.chunk_id for chunk in batch if chunk.chunk_id not in stored)
         with self._docstore.transaction() as transaction:
-            transaction.vectors.forget_tags(directory)
+            transaction.vectors.remove_tag(directory)
 
-    def forget_gone(self) -> None:
+    def delete_removed(self) -> None:
         """Merge all pending vectors, and delete every vector of a removed text from all stores."""
         self.merge_all()
         with self._docstore.snapshot() as snapshot:
-            former, gone = snapshot.vector_sets.former(), snapshot.stale_points.gone_former()
+            former, gone = snapshot.vector_sets.former(), snapshot.stale_points.former_points_without_text()
             generation = snapshot.vector_sets.answering_generation(self.place)
         if former is not None and gone:
             store = self.store_of(former)
@@ -132,7 +132,7 @@ class Merger:
 
     def _merge(self, state: VectorState, *, at_least: int) -> None:
         """Merge pending vectors; `state` is current, since only the holder of the write lock changes it."""
-        if state.n_pending + state.n_needless < max(at_least, 1):
+        if state.n_pending + state.n_unneeded < max(at_least, 1):
             return
         store = self.store_of(state.vector_set)
         with self._docstore.snapshot() as snapshot:
@@ -177,7 +177,7 @@ class SpaceSwitcher:
         Raises:
             VectorStoreError: the existing vectors cannot be reached.
         """
-        self._merger.restore_lost()
+        self._merger.requeue_lost_vectors()
         self._merger.merge_all()
         with self._docstore.snapshot() as snapshot:
             former, current = snapshot.vector_sets.former(), snapshot.vector_sets.current()
@@ -185,7 +185,7 @@ class SpaceSwitcher:
         is_way_back = former is not None and former.space is not None and former.space.name == name
         with self._docstore.transaction() as transaction:
             if is_way_back:
-                transaction.vector_sets.switch_back()
+                transaction.vector_sets.cancel_switch()
             else:
                 transaction.vector_sets.begin_switch(
                     f"-{content_hash(name.encode())[:4].hex()}" if current.space else current.suffix
@@ -214,7 +214,7 @@ class VectorState(NamedTuple):
 
     `n_waiting` chunks have no vector, `n_refused` of them never get one; `n_pending` vectors are in no generation yet.
     `n_stored` are those that the generation must contain; `n_stale` of its points belong to removed texts, and of
-    these the vectors of `n_needless` cannot be reused.
+    these the vectors of `n_unneeded` cannot be reused.
     """
 
     vector_set: VectorSet
@@ -226,7 +226,7 @@ class VectorState(NamedTuple):
     n_pending: int
     n_stored: int
     n_stale: int
-    n_needless: int
+    n_unneeded: int
 
 
 def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
@@ -247,5 +247,5 @@ def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
         n_pending=snapshot.vectors.count_pending(),
         n_stored=snapshot.vectors.count_stored(),
         n_stale=n_stale,
-        n_needless=stale.count_needless() if n_stale else 0,
+        n_unneeded=stale.count_unneeded() if n_stale else 0,
     )

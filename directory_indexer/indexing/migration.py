@@ -26,7 +26,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lock import write_lock
 from directory_indexer.indexing.report import MigrationReport
 from directory_indexer.indexing.runs import Run, recorded_run
-from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
+from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.vector_stores import VectorStores
@@ -45,7 +45,7 @@ _MIN_SAME_SHARE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _MigrationPlan:
     """The source and the target of a copy; `generation` of the target has what was copied so far."""
 
     base: int
@@ -56,9 +56,9 @@ class _Plan:
         return json.dumps([self.base, self.where, self.generation])
 
 
-def _parse_plan(stored: object) -> _Plan:
+def _parse_migration_plan(stored: object) -> _MigrationPlan:
     base, where, generation = parse_list(stored)
-    return _Plan(integer(base), text(where), integer(generation))
+    return _MigrationPlan(parse_integer(base), parse_text(where), parse_integer(generation))
 
 
 class Migration:
@@ -86,7 +86,7 @@ class Migration:
         started = time.monotonic()
         with write_lock(self._lock_path, wait=False) as lock, self._docstore.snapshot() as snapshot:
             expected = snapshot.vectors.embedded_chunk_ids()
-            plan = self._make_plan(snapshot)
+            plan = self._make_migration_plan(snapshot)
             with recorded_run(
                 self._docstore, RunRequest(Verb.MIGRATE), lock=lock, listener=listener, stop_reason=stop_reason
             ) as run:
@@ -94,7 +94,7 @@ class Migration:
                 n_same, n_compared = (0, 0) if run.must_stop else self._verify(plan, expected)
                 if not run.must_stop:
                     with self._docstore.transaction() as transaction:
-                        transaction.meta.name_generation(self._target.place, plan.generation)
+                        transaction.meta.store_generation(self._target.place, plan.generation)
                         transaction.meta.forget(_META_KEY)
         return MigrationReport(
             outcome=run.outcome,
@@ -105,13 +105,15 @@ class Migration:
             n_compared_hits=n_compared,
         )
 
-    def _make_plan(self, snapshot: Snapshot) -> _Plan:
-        fresh = _Plan(snapshot.vector_sets.generation(self._source.place), self._where)
+    def _make_migration_plan(self, snapshot: Snapshot) -> _MigrationPlan:
+        fresh = _MigrationPlan(snapshot.vector_sets.generation(self._source.place), self._where)
         mark = snapshot.meta.get(_META_KEY)
-        begun = parse_stored("meta.migration", _parse_plan, mark) if mark else fresh
+        begun = parse_stored("meta.migration", _parse_migration_plan, mark) if mark else fresh
         return begun if (begun.base, begun.where) == (fresh.base, fresh.where) else fresh
 
-    def _copy(self, snapshot: Snapshot, plan: _Plan, expected: set[ChunkId], run: Run) -> tuple[int, _Plan]:
+    def _copy(
+        self, snapshot: Snapshot, plan: _MigrationPlan, expected: set[ChunkId], run: Run
+    ) -> tuple[int, _MigrationPlan]:
         plan, present = self._read_copied(plan)
         plan = self._store_plan(plan, plan.generation)
         if gone := present - expected:
@@ -130,7 +132,7 @@ class Migration:
             run.report(progress._replace(chunks_done=progress.chunks_done + n_copied))
         return n_copied, plan
 
-    def _read_copied(self, plan: _Plan) -> tuple[_Plan, set[ChunkId]]:
+    def _read_copied(self, plan: _MigrationPlan) -> tuple[_MigrationPlan, set[ChunkId]]:
         """Return the chunks copied before; if the target has lost them, start over."""
         try:
             self._target.prepare(plan.generation)
@@ -139,16 +141,16 @@ class Migration:
             self._target.prepare(0)
             return replace(plan, generation=0), set()
 
-    def _store_plan(self, plan: _Plan, generation: int) -> _Plan:
+    def _store_plan(self, plan: _MigrationPlan, generation: int) -> _MigrationPlan:
         """Store the progress. Until the end the target must not answer, though it may have before."""
         plan = replace(plan, generation=generation)
         with self._docstore.transaction() as transaction:
-            transaction.meta.unname_generation(self._target.place)
+            transaction.meta.forget_generation(self._target.place)
             transaction.meta.set(_META_KEY, plan.to_json())
         self._target.discard_others(generation)
         return plan
 
-    def _verify(self, plan: _Plan, expected: set[ChunkId]) -> tuple[int, int]:
+    def _verify(self, plan: _MigrationPlan, expected: set[ChunkId]) -> tuple[int, int]:
         """Compare counts and sample results of both stores; return how many hits are as near, and of how many."""
         n_present = self._target.at(plan.generation).count()
         if n_present != len(expected):
@@ -157,7 +159,7 @@ class Migration:
                 hint="run the same command again; searches still use the previous store",
             )
         n_same = n_compared = 0
-        for before, after in self._sample_results(plan, expected):
+        for before, after in self._compare_sample_searches(plan, expected):
             scores = itertools.zip_longest((hit.score for hit in before), (hit.score for hit in after), fillvalue=0.0)
             n_same += sum(was - is_ <= _SCORE_TOLERANCE for was, is_ in scores)
             n_compared += len(before)
@@ -168,7 +170,9 @@ class Migration:
             )
         return n_same, n_compared
 
-    def _sample_results(self, plan: _Plan, expected: set[ChunkId]) -> Iterator[tuple[list[VectorHit], list[VectorHit]]]:
+    def _compare_sample_searches(
+        self, plan: _MigrationPlan, expected: set[ChunkId]
+    ) -> Iterator[tuple[list[VectorHit], list[VectorHit]]]:
         samples = sorted(expected)[:: max(len(expected) // _N_QUERIES, 1)][:_N_QUERIES]
         everywhere = VectorScope()
         for query in self._source.at(plan.base).vectors(samples).values():

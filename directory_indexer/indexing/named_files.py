@@ -19,7 +19,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.options import IndexParts, RebuildPolicy
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.indexing.runs import GaveWayError, Run, hold_write_lock, recorded_run
+from directory_indexer.indexing.runs import Run, StoppedWhileYieldingError, hold_write_lock, recorded_run
 from directory_indexer.indexing.updater import Updater
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.storage.documents.runs import Outcome, RunRequest
@@ -48,7 +48,7 @@ class FileUpdates:
         """
         with self._run(give_up, lambda: None) as run:
             updater = Updater(self._parts, run)
-            directory_id, plan = self._plan(list(_present(paths)))
+            directory_id, plan = self._plan_named_files(list(_existing_files(paths)))
             updater.words.update([(directory_id, plan)])
             with self._docstore.transaction() as transaction:  # the directory contains only named files
                 transaction.directories.complete(directory_id)
@@ -56,8 +56,8 @@ class FileUpdates:
 
     def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
         """Remove files from the index, with all their members."""
-        with self._writing(give_up):
-            for batch in batched(paths, _BATCH):
+        with self._hold_lock_until_given_up(give_up):
+            for batch in batched(paths, _FILES_PER_BATCH):
                 with self._docstore.transaction() as transaction:
                     transaction.files.remove(batch)
 
@@ -66,7 +66,7 @@ class FileUpdates:
         with self._docstore.snapshot() as snapshot:
             paths = list(snapshot.files.within(directory))
         self.remove(paths, give_up=lambda: False)
-        with self._writing(lambda: False):
+        with self._hold_lock_until_given_up(lambda: False):
             with self._docstore.snapshot() as snapshot:
                 directory_id = snapshot.directories.all().get(directory)
             if directory_id is not None:
@@ -83,32 +83,32 @@ class FileUpdates:
                 return IndexReport(outcome=Outcome.PAUSED)
         with self._run(give_up, stop_reason) as run:
             updater = Updater(self._parts, run)
-            with contextlib.suppress(GaveWayError):
+            with contextlib.suppress(StoppedWhileYieldingError):
                 updater.complete(most_pages=None, pace=self._parts.policy().alongside())
             return updater.state.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager
     def _run(self, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> Iterator[Run]:
-        with self._writing(give_up) as lock:
-            self._adopt_new()
+        with self._hold_lock_until_given_up(give_up) as lock:
+            self._store_fingerprint_if_new()
             with recorded_run(
                 self._docstore, self._request, lock=lock, listener=lambda _: None, stop_reason=stop_reason
             ) as run:
-                self._parts.vectorizer().merger.restore_lost()
+                self._parts.vectorizer().merger.requeue_lost_vectors()
                 yield run
 
-    def _writing(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
+    def _hold_lock_until_given_up(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
         stop_reason = lambda: Outcome.INTERRUPTED if give_up() else None  # noqa: E731 - as `writing` asks
         return hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason)
 
-    def _adopt_new(self) -> None:
+    def _store_fingerprint_if_new(self) -> None:
         """Store the fingerprint of a new index; an older one is adapted by a whole run."""
         with self._docstore.snapshot() as snapshot:
             fingerprint, places = snapshot.meta.get("fingerprint"), frozenset(snapshot.vector_sets.generations())
         if fingerprint is None:
             RebuildPolicy(self._parts).adopt(None, places, has_consent=False)
 
-    def _plan(self, sources: Sequence[SourceFile]) -> tuple[int, Plan]:
+    def _plan_named_files(self, sources: Sequence[SourceFile]) -> tuple[int, Plan]:
         with self._docstore.transaction() as transaction:
             directory_id = transaction.directories.add(self._directory)
         with self._docstore.snapshot() as snapshot:
@@ -130,10 +130,10 @@ class FileUpdates:
         )
 
 
-def _present(paths: Iterable[FilePath]) -> Iterator[SourceFile]:
+def _existing_files(paths: Iterable[FilePath]) -> Iterator[SourceFile]:
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             yield source_file(path)
 
 
-_BATCH: Final = 200
+_FILES_PER_BATCH: Final = 200

@@ -23,10 +23,10 @@ from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.page_cache import PageCache
 
-_PAGES_A_TIME = 20
+_PAGES_PER_BATCH = 20
 """After this many pages a document is read again, so that its first pages are searchable before its last is read."""
 
-_DOCUMENTS_A_TIME = 50
+_DOCUMENTS_PER_STEP = 50
 
 
 class DocumentToRead(NamedTuple):
@@ -89,7 +89,7 @@ class OcrRunner:
             PageCacheError: the page cache cannot be written.
         """
         reader = self.reading.reader()
-        if reader is not None and (keys := self._cache.take_problems_of_others(reader.recipe)):
+        if reader is not None and (keys := self._cache.remove_problems_of_other_engines(reader.recipe)):
             with self._docstore.transaction() as transaction:
                 transaction.scans.clear_problems(keys)
 
@@ -106,19 +106,19 @@ class OcrRunner:
         self._read.clear()
         reader = None if most_pages == 0 else self.reading.reader()
         with self._docstore.snapshot() as snapshot:
-            queue = _Queue(snapshot.scans.waiting(scope))
-        yield from self._take_cached(queue, most_pages if reader else 0)
+            queue = _PageQueue(snapshot.scans.waiting(scope))
+        yield from self._apply_cached_pages(queue, most_pages if reader else 0)
         failure: ProviderError | None = None
         if reader is not None and queue.waiting_keys():
             self._cache.require_writable()
             try:
                 for outcome in reader.read(queue.requests()[:most_pages], must_stop=must_stop):
                     yield OcrStep(refusal=outcome.refusal, n_asked=1)
-                    yield from self._steps(queue, self._settle(queue, outcome, reader.recipe))
+                    yield from self._flush_to_steps(queue, self._store_outcome(queue, outcome, reader.recipe))
             except ProviderError as error:
                 failure = error
         queue.flush()
-        yield from self._steps(queue)
+        yield from self._flush_to_steps(queue)
         if reader is not None and reader.usage:
             yield OcrStep(usage=reader.usage)
         if failure is not None:
@@ -134,40 +134,42 @@ class OcrRunner:
         with self._docstore.snapshot() as snapshot:
             self._cache.keep_only(snapshot.scans.keys())
 
-    def _take_cached(self, queue: _Queue, most_pages: int | None) -> Iterator[OcrStep]:
+    def _apply_cached_pages(self, queue: _PageQueue, most_pages: int | None) -> Iterator[OcrStep]:
         """Use the pages that an earlier run has read, and yield the number of pages to do."""
         # Looking up each of 10,000 waiting pages takes 2 s.
         known = self._cache.done()
         keys = (key for key in queue.waiting_keys() if key in known)
         results = {key: result for key in keys if _is_final(result := self._cache.get(key))}
-        done = [self._finish(queue, key, result) for key, result in results.items()]
+        done = [self._complete_page(queue, key, result) for key, result in results.items()]
         n_pages, n_read = (sum(counts) for counts in zip((0, 0), *done, strict=True))
-        yield OcrStep(n_pages_total=n_pages + queue.n_places(most_pages))
-        yield from self._steps(queue, (n_pages, n_read))
+        yield OcrStep(n_pages_total=n_pages + queue.count_places(most_pages))
+        yield from self._flush_to_steps(queue, (n_pages, n_read))
 
-    def _settle(self, queue: _Queue, outcome: PageOutcome, recipe: str) -> tuple[int, int]:
+    def _store_outcome(self, queue: _PageQueue, outcome: PageOutcome, recipe: str) -> tuple[int, int]:
         """Store the result of a page; return how many places of it are completed, and how many recognised."""
         if outcome.recognition is None:
             return queue.give_up(outcome.key), 0
         self._cache.put(outcome.key, outcome.recognition, recipe=recipe)
-        return self._finish(queue, outcome.key, outcome.recognition)
+        return self._complete_page(queue, outcome.key, outcome.recognition)
 
-    def _finish(self, queue: _Queue, key: PageKey, result: Recognition | PageProblem | None) -> tuple[int, int]:
+    def _complete_page(
+        self, queue: _PageQueue, key: PageKey, result: Recognition | PageProblem | None
+    ) -> tuple[int, int]:
         n_pages = queue.finish(key)
         if not isinstance(result, Recognition):
             return n_pages, 0
         self._read.add(key)
         return n_pages, n_pages
 
-    def _steps(self, queue: _Queue, done: tuple[int, int] = (0, 0)) -> Iterator[OcrStep]:
+    def _flush_to_steps(self, queue: _PageQueue, done: tuple[int, int] = (0, 0)) -> Iterator[OcrStep]:
         """Yield the number of completed pages, and the documents to read again, some at a time."""
         ready = queue.take_ready()
         if any(done):
             yield OcrStep(*done)
-        for start in range(0, len(ready), _DOCUMENTS_A_TIME):
-            yield OcrStep(documents=tuple(map(self._document, ready[start : start + _DOCUMENTS_A_TIME])))
+        for start in range(0, len(ready), _DOCUMENTS_PER_STEP):
+            yield OcrStep(documents=tuple(map(self._request_to_reread, ready[start : start + _DOCUMENTS_PER_STEP])))
 
-    def _document(self, pages: Sequence[WaitingPage]) -> DocumentToRead:
+    def _request_to_reread(self, pages: Sequence[WaitingPage]) -> DocumentToRead:
         """Return the request to read a file again; for a container, the members with recognised pages."""
         first, changed = pages[0], {page.path for page in pages}
         on_disk = first.on_disk.path
@@ -181,7 +183,7 @@ class OcrRunner:
         )
 
 
-class _Queue:
+class _PageQueue:
     """The waiting pages by key, and the files on disk that are ready to be read again."""
 
     def __init__(self, pages: Iterable[WaitingPage]) -> None:
@@ -202,7 +204,7 @@ class _Queue:
         firsts = (pages[0] for pages in self._pages.values())
         return [PageRequest(page.path, page.on_disk, page.page, page.key) for page in firsts]
 
-    def n_places(self, most_keys: int | None) -> int:
+    def count_places(self, most_keys: int | None) -> int:
         """Count the places of the first `most_keys` pages, or of all."""
         return sum(map(len, itertools.islice(self._pages.values(), most_keys)))
 
@@ -215,7 +217,7 @@ class _Queue:
         # All places are marked first: a document may have the same page a thousand times.
         for path, page in {page.on_disk.path: page for page in pages}.items():
             is_member = page.path != path
-            if not self._n_left[path] or (len(self._fresh[path]) >= _PAGES_A_TIME and not is_member):
+            if not self._n_left[path] or (len(self._fresh[path]) >= _PAGES_PER_BATCH and not is_member):
                 self._ready.append(self._fresh.pop(path))
         return len(pages)
 

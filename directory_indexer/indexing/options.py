@@ -145,11 +145,11 @@ class RebuildPolicy:
             if built.analysis != current.analysis:
                 transaction.words.rebuild()
             if changed := current.changed_kinds(built):
-                transaction.files.read_again(changed, self._suffixes_of(changed - built.formats.keys()))
+                transaction.files.read_again(changed, self._suffixes_of_kinds(changed - built.formats.keys()))
             if is_elsewhere:
                 transaction.vector_sets.start_over()
             transaction.meta.set("fingerprint", current.to_json())
 
-    def _suffixes_of(self, kinds: Collection[str]) -> list[str]:
+    def _suffixes_of_kinds(self, kinds: Collection[str]) -> list[str]:
         added = {format_added.kind: format_added.suffixes for format_added in self._policy.parse().added}
         return [suffix for kind in kinds for suffix in added.get(kind) or FORMATS[kind].suffixes.split()]

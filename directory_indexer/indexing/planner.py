@@ -102,7 +102,7 @@ def plan(
         RootUnavailableError: the directory cannot be read, is empty although the index has files of it, or lies on
             another file system than before.
     """
-    comparison, evidence = _Comparison(known, recipe=recipe, read_everything=read_everything), WalkEvidence()
+    comparison, evidence = _WalkComparison(known, recipe=recipe, read_everything=read_everything), WalkEvidence()
     for listing in listings:
         evidence.add(listing)
         comparison.add(listing)
@@ -114,7 +114,7 @@ def plan(
     return comparison.plan(directory, evidence)
 
 
-class _Comparison:
+class _WalkComparison:
     """The comparison of a walk with the known files. Files that remain `unmet` are removed if there is evidence.
 
     Settled files are not loaded.
@@ -184,11 +184,11 @@ class _Comparison:
         known = self.unmet.pop(source.path, None)
         if known is None:
             self._requests.append(ParseRequest(source, None))
-        elif self._is_as_before(source, known, FileState.SKIPPED):
+        elif self._is_unchanged(source, known, FileState.SKIPPED):
             # Whether files with secrets are skipped is configured, and part of the recipe.
             self._skip_counts[SkipReason(known.reason)] += 1
-        elif self._is_as_before(source, known, FileState.FAILED):
-            self._broken.append(_stored_failure(known))
+        elif self._is_unchanged(source, known, FileState.FAILED):
+            self._broken.append(_failure_of_known_file(known))
         else:
             self._add_request(source, known)
 
@@ -198,13 +198,15 @@ class _Comparison:
         if known.state == FileState.FAILED and known.broken_recipe is None:
             self._retried.add(source.path)
         is_comparable = known.recipe == self._recipe and not self._read_everything
-        broken = _stored_failure(known) if known.broken_recipe == self._recipe and not self._read_everything else None
+        broken = (
+            _failure_of_known_file(known) if known.broken_recipe == self._recipe and not self._read_everything else None
+        )
         members = tuple(self._known_files.members_of(source.path).items())
         if self._read_everything:
             members = tuple((path, None) for path, _ in members)
         self._requests.append(ParseRequest(source, known.hash if is_comparable else None, broken, members))
 
-    def _is_as_before(self, source: SourceFile, known: KnownFile, state: FileState) -> bool:
+    def _is_unchanged(self, source: SourceFile, known: KnownFile, state: FileState) -> bool:
         recipe = known.broken_recipe if state is FileState.FAILED else known.recipe
         return (
             known.state == state
@@ -244,7 +246,7 @@ class _Comparison:
         )
 
 
-def _stored_failure(known: KnownFile) -> FileFailure:
+def _failure_of_known_file(known: KnownFile) -> FileFailure:
     return FileFailure(known.source.path, Stage(known.reason), known.detail, known.source, known.broken_hash)
 
 
@@ -297,7 +299,7 @@ class WalkEvidence:
         missing = {
             path for path in before if path not in self.file_systems and not _innermost_ancestor(path, out_of_sight)
         }
-        others = {path for path in self.file_systems if self._is_other(path, directory, before)}
+        others = {path for path in self.file_systems if self._is_other_file_system(path, directory, before)}
         unavailable = _paths_with_text(missing | others | (self._mounts - self._mounts_in_use), unmet)
         for path in sorted(unavailable):
             is_mounted = path in self._mounts or before.get(path)
@@ -316,7 +318,7 @@ class WalkEvidence:
         present = {path: name for path, name in self.file_systems.items() if path not in unavailable}
         self.file_systems = remembered | present
 
-    def _is_other(self, path: FilePath, directory: FilePath, before: Mapping[FilePath, str]) -> bool:
+    def _is_other_file_system(self, path: FilePath, directory: FilePath, before: Mapping[FilePath, str]) -> bool:
         """Whether a file system is another one than before, as far as its name was known."""
         if path not in before:
             return path in self._mounts

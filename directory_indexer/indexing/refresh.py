@@ -48,10 +48,10 @@ class Freshness(NamedTuple):
         """Return notes for the reader of the answer."""
         notes = [Note(problem, NoteKind.CHANGES) for problem in self.problems]
         if self.cut_off_after is not None and self.is_watched:
-            notes.append(Note(_NOT_YET, NoteKind.ARRIVING))
+            notes.append(Note(_NOT_YET_INDEXED_NOTE, NoteKind.ARRIVING))
         elif self.cut_off_after is not None:
             cut_off = f"not every directory could be checked in {self.cut_off_after * 1000:.0f} ms"
-            notes.append(Note(f"{cut_off}: {_OLDER} ({_SETTING})", NoteKind.CHANGES))
+            notes.append(Note(f"{cut_off}: {_OLDER_VERSION_NOTE} ({_CHANGED_SETTINGS_NOTE})", NoteKind.CHANGES))
         if self.n_missing:
             files, are = ("1 file", "is") if self.n_missing == 1 else (f"{self.n_missing:,} files", "are")
             changed = f"{files} changed since the last run and {are}"
@@ -108,7 +108,7 @@ class Refresher:
             return Freshness(cut_off_after=moment, is_watched=True)
         freshness = self._refresh(scope, seconds, moment)
         if freshness.cut_off_after is not None:
-            self._skip_until = time.monotonic() + _SKIP_SECONDS
+            self._skip_until = time.monotonic() + _SLOW_ROOT_SKIP_SECONDS
         return freshness._replace(is_watched=True)
 
     def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
@@ -118,11 +118,11 @@ class Refresher:
             checked_at, places, freshness = self._last
             if checked_at < requested_at or places != tuple(scope):
                 checked_at = time.monotonic()
-                freshness = self._check(scope, seconds, walk_seconds)
+                freshness = self._plan_and_index(scope, seconds, walk_seconds)
                 self._last = (checked_at, tuple(scope), freshness)
         return freshness
 
-    def _check(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+    def _plan_and_index(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
         began = self._clock()
         roots, built = self._roots(scope)
         if built is None:
@@ -134,14 +134,14 @@ class Refresher:
         for root in roots:
             try:
                 plan = planner.of(root, IndexOptions(), must_stop=lambda: self._clock() - began > walk_seconds)
-                plans.append(_restrict(plan, scope))
+                plans.append(_restrict_to_scope(plan, scope))
             except WalkStoppedError:
                 cut_off_after = walk_seconds
                 break
             except RootUnavailableError as error:
                 problems.append(f"{display(root)} could not be looked through: {error.message}")
-        changed = [plan for plan in plans if _n_changes(plan)]
-        freshness = Freshness(sum(map(_n_changes, changed)))
+        changed = [plan for plan in plans if _count_changes(plan)]
+        freshness = Freshness(sum(map(_count_changes, changed)))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
             freshness = self._index_changes(changed, began + seconds)
@@ -160,16 +160,16 @@ class Refresher:
 
     def _index_changes(self, plans: Sequence[Plan], deadline: float) -> Freshness:
         """Index changes; return which files remain."""
-        n_changes = sum(map(_n_changes, plans))
+        n_changes = sum(map(_count_changes, plans))
         if sum(plan.n_bytes for plan in plans) > _MAX_BYTES:
             return Freshness(n_changes)
         remaining = Freshness(n_changes, unread=tuple(plan.directory for plan in plans))
         if self._clock() > deadline:
             return remaining
         try:
-            report = self._update(plans, deadline)
+            report = self._index_until_deadline(plans, deadline)
         except LockedError:
-            return self._while_locked(remaining)
+            return self._freshness_while_locked(remaining)
         except UnavailableError:
             return Freshness(n_changes)
         if report.outcome is Outcome.COMPLETED:
@@ -177,17 +177,17 @@ class Refresher:
         n_indexed = report.n_added + report.n_changed + report.n_moved + report.n_removed
         return remaining._replace(n_missing=max(n_changes - n_indexed, 1))
 
-    def _while_locked(self, remaining: Freshness) -> Freshness:
+    def _freshness_while_locked(self, remaining: Freshness) -> Freshness:
         """Return what remains while another run writes: it may read the same files, or give way to one that does."""
         with self._docstore.snapshot() as snapshot:
             runs = [run for run in snapshot.runs.latest(1) if run.outcome is None]
-        if any(run.progress.phase.gives_way for run in runs):
+        if any(run.progress.phase.yields_lock for run in runs):
             return remaining
         reads = (run for run in runs if run.progress.phase in {Phase.WALKING, Phase.READING})
         covers = any(not run.directories or {*remaining.unread} <= {*run.directories} for run in reads)
         return remaining._replace(unread=(), is_arriving=covers)
 
-    def _update(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
+    def _index_until_deadline(self, plans: Sequence[Plan], deadline: float) -> IndexReport:
         stop_reason = lambda: Outcome.INTERRUPTED if self._clock() > deadline else None  # noqa: E731 - as runs ask
         with (
             hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason, wait=False) as lock,
@@ -208,7 +208,7 @@ class Refresher:
             return updater.state.report._replace(outcome=Outcome.COMPLETED if is_whole else run.outcome)
 
 
-def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:
+def _restrict_to_scope(plan: Plan, scope: Sequence[FilePath]) -> Plan:
     """Restrict a plan to what affects a search: files to read for it, and files it must not return any more.
 
     Unreadable files are left to the next run, and counted as failed: they may not have changed.
@@ -232,14 +232,14 @@ def _restrict(plan: Plan, scope: Sequence[FilePath]) -> Plan:
     )
 
 
-def _n_changes(plan: Plan) -> int:
+def _count_changes(plan: Plan) -> int:
     return len(plan.requests) + len(plan.removed)
 
 
-_OLDER: Final = "some files may have changed since they were indexed"
-_SETTING: Final = "searching.refresh_ms"
-_NOT_YET: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
+_OLDER_VERSION_NOTE: Final = "some files may have changed since they were indexed"
+_CHANGED_SETTINGS_NOTE: Final = "searching.refresh_ms"
+_NOT_YET_INDEXED_NOTE: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
 _WATCHED_CHECK_SECONDS: Final = 0.1
-_SKIP_SECONDS: Final = 10.0
+_SLOW_ROOT_SKIP_SECONDS: Final = 10.0
 _MAX_BYTES: Final = 20_000_000
 """Larger changes are never read within a search: they need an index run."""

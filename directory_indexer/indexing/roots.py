@@ -15,7 +15,7 @@ from directory_indexer.walk.listing import WalkPolicy
 
 def resolve_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[FilePath]:
     """Resolve paths; a tracked path stays as it is, even if it is a link now."""
-    absolute_paths = [(path, _absolute(path)) for path in paths]
+    absolute_paths = [(path, _absolute_path(path)) for path in paths]
     return [absolute if absolute in tracked else resolved_path(path) for path, absolute in absolute_paths]
 
 
@@ -57,7 +57,7 @@ def forgettable_path(path: str, snapshot: Snapshot) -> FilePath:
     """
     tracked = snapshot.directories.all()
     # A link that is broken now was indexed under its own path.
-    as_given = _absolute(path)
+    as_given = _absolute_path(path)
     for candidate in (as_given, resolved_path(path)):
         known = snapshot.files.get(candidate)
         if candidate in tracked or (known and (known.state, known.reason) == (FileState.FAILED, Stage.WALK)):
@@ -78,7 +78,7 @@ def require_forgettable(root: FilePath, policy: WalkPolicy) -> None:
         )
 
 
-def _absolute(path: str) -> FilePath:
+def _absolute_path(path: str) -> FilePath:
     return file_path(os.path.abspath(os.path.expanduser(path)))
 
 

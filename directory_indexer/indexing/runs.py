@@ -37,7 +37,7 @@ from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.telemetry import spans
 
 _HEARTBEAT_SECONDS = 0.5
-_STOP_REQUESTED = "another process asked it to stop"
+_STOP_REQUESTED_MESSAGE = "another process asked it to stop"
 
 _MAX_BATCH_SECONDS = 60.0
 """After this time a run that should have given way is taken for one that does not."""
@@ -45,7 +45,7 @@ _MAX_BATCH_SECONDS = 60.0
 _RETRY_HINT = "run the same command again later, or with --wait; dirindex status shows how far it is"
 
 
-class GaveWayError(Exception):
+class StoppedWhileYieldingError(Exception):
     """A run was stopped while another one wrote in its place; it must not write any more."""
 
 
@@ -68,8 +68,8 @@ class Run:
         self.scope = scope
         self._run_id = run_id
         self._has_done_all = False
-        self._request_file = _request_file(docstore.path, run_id)
-        self._request_file.unlink(missing_ok=True)  # it is of an index that was removed
+        self._stop_request_file = _stop_request_file(docstore.path, run_id)
+        self._stop_request_file.unlink(missing_ok=True)  # it is of an index that was removed
         self._requested: Outcome | None = None
         self._lock = lock
         self._docstore = docstore
@@ -92,7 +92,7 @@ class Run:
     @property
     def message(self) -> str:
         """Return the reason of that outcome."""
-        reasons = (_STOP_REQUESTED,) if self._requested_outcome() is Outcome.INTERRUPTED else ()
+        reasons = (_STOP_REQUESTED_MESSAGE,) if self._requested_outcome() is Outcome.INTERRUPTED else ()
         return "; ".join((*reasons, *self._failures))
 
     def counts(self) -> dict[str, int]:
@@ -116,7 +116,7 @@ class Run:
 
     def report(self, progress: RunProgress) -> None:
         """Publish progress; other processes see it at most twice a second, and at once whether it gives way."""
-        is_new = progress.phase.gives_way != self.progress.phase.gives_way
+        is_new = progress.phase.yields_lock != self.progress.phase.yields_lock
         self._enter_phase(progress.phase)
         self.progress = progress
         self._listener(progress._replace(notice=self.notice))
@@ -131,9 +131,9 @@ class Run:
         with self._docstore.transaction() as transaction:
             transaction.pauses.end(directories, by=f"run-{self._run_id} goes on with it")
 
-    def end_done_pauses(self, *, embeds: bool) -> None:
+    def end_completed_pauses(self, *, embeds: bool) -> None:
         """End the pauses of runs that have no work left, possibly this one."""
-        done = end_done_pauses(self._docstore, embeds=embeds)
+        done = end_completed_pauses(self._docstore, embeds=embeds)
         self._has_done_all = self._run_id in done
 
     @property
@@ -142,14 +142,14 @@ class Run:
         return self._lock.is_wanted
 
     @property
-    def is_guest(self) -> bool:
+    def has_host_run(self) -> bool:
         """Whether another run gave way to this one, and continues after it."""
         return self._lock.is_owed
 
     @property
     def leaves_pages_to_host(self) -> bool:
         """Whether the run that gave way to this one will recognise all waiting pages, including those of this one."""
-        if not self.is_guest:
+        if not self.has_host_run:
             return False
         with self._docstore.snapshot() as snapshot:
             latest = snapshot.runs.latest(1)
@@ -174,7 +174,7 @@ class Run:
                 progress._replace(phase=Phase.WAITING, waits_for=describe_writer(self._docstore, but=self._run_id))
             )
             if self.must_stop:
-                raise GaveWayError
+                raise StoppedWhileYieldingError
 
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, progress._replace(phase=Phase.WAITING))
@@ -187,7 +187,7 @@ class Run:
 
     def end(self, outcome: Outcome, message: str) -> None:
         """Store the outcome of the run."""
-        self._request_file.unlink(missing_ok=True)
+        self._stop_request_file.unlink(missing_ok=True)
         self._span.end()
         with self._docstore.transaction() as transaction:
             transaction.runs.update(self._run_id, self.progress)
@@ -205,7 +205,7 @@ class Run:
         """Return the outcome that another process requested; looking for its file takes a few microseconds."""
         if self._requested is None:
             with contextlib.suppress(OSError, ValueError):  # no request, or one of another version of dirindex
-                self._requested = Outcome(self._request_file.read_text(encoding="ascii"))
+                self._requested = Outcome(self._stop_request_file.read_text(encoding="ascii"))
         return self._requested
 
 
@@ -221,11 +221,11 @@ class WriteTurn:
 
         A guest gives way to nobody: it could only continue after the run that gave way to it.
         """
-        self.is_over = self.is_over or (self._run.blocks_another_run and not self._run.is_guest)
+        self.is_over = self.is_over or (self._run.blocks_another_run and not self._run.has_host_run)
         return self.is_over or self._run.must_stop
 
 
-def end_done_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
+def end_completed_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
     """End the pauses of runs that have no work left, and return their ids; `embeds` tells whether runs embed."""
     with docstore.snapshot() as snapshot:
         done = snapshot.pauses.done(embeds=embeds)
@@ -257,12 +257,12 @@ def hold_write_lock(
         listener(RunProgress(Phase.WAITING, waits_for=describe_writer(docstore)))
         if stop_reason() is not None:
             raise LockedError("still waiting when told to stop")
-        if not wait and (time.monotonic() > give_up_at or not _gives_way(docstore)):
+        if not wait and (time.monotonic() > give_up_at or not _running_run_yields_lock(docstore)):
             raise LockedError("another run is writing")
 
     with contextlib.ExitStack() as stack:
         try:
-            waits = wait or _gives_way(docstore)
+            waits = wait or _running_run_yields_lock(docstore)
             lock = stack.enter_context(write_lock(lock_path, wait=waits, on_wait=while_waiting))
         except LockedError as error:
             raise LockedError(describe_writer(docstore), hint=_RETRY_HINT) from error
@@ -298,7 +298,7 @@ def recorded_run(
     """Record a run from its start to its end, which may be an exception."""
     with docstore.transaction() as transaction:
         host = file_path(platform.node())
-        run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_gave_way=lock.is_owed)
+        run_id = transaction.runs.start(request, pid=os.getpid(), host=host, others_yielded=lock.is_owed)
     outcome, message = Outcome.FAILED, ""
     with spans.span(f"run {request.verb}", origin=request.origin) as span:
         scope = IndexScope(tuple(request.directories))
@@ -383,14 +383,14 @@ class RunControl:
 
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """Request that a run stops with this outcome."""
-    replace_file(_request_file(database, run_id), outcome.encode("ascii"))
+    replace_file(_stop_request_file(database, run_id), outcome.encode("ascii"))
 
 
-def _gives_way(docstore: DocStore) -> bool:
+def _running_run_yields_lock(docstore: DocStore) -> bool:
     """Whether the writing run lets others write, or one that did is about to continue and will do so again."""
     with docstore.snapshot() as snapshot:
         phases = {run.progress.phase for run in snapshot.runs.latest(1) if run.outcome is None}
-    return phases == {Phase.WAITING} or any(phase.gives_way for phase in phases)
+    return phases == {Phase.WAITING} or any(phase.yields_lock for phase in phases)
 
 
 def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
@@ -415,5 +415,5 @@ def _require_stoppable(run: RunRecord, by: Origin) -> None:
         )
 
 
-def _request_file(database: Path, run_id: int) -> Path:
+def _stop_request_file(database: Path, run_id: int) -> Path:
     return database.with_name(f"stop-request-{run_id}")

@@ -24,13 +24,18 @@ with lazily:
     from numpy.typing import NDArray
 
     from directory_indexer.embedding.models import PACKAGED_MODEL
-    from directory_indexer.embedding.static_table import StaticModel, TrainingData, static_model, train
+    from directory_indexer.embedding.static_table import (
+        StaticModel,
+        TrainingData,
+        parse_static_model,
+        train_static_model,
+    )
     from directory_indexer.storage.documents.embedding_queue import StoredModel
 
-_SAMPLE = 2000
+_N_SAMPLED_TEXTS = 2000
 """The number of chunks that weights are learned from: of 11,000 chunks, 2,000 find as much as all."""
 
-_BLOCK = 512
+_ROWS_PER_BLOCK = 512
 _BLOCKS_PER_COMMIT = 8
 
 
@@ -60,21 +65,26 @@ class StaticVectorizer:
         rest = np.setdiff1d(waiting, covered, assume_unique=True)
         model = _load_model(stored) if is_reusable and stored is not None else None
         if model is None:
-            model, rest = self._begin(waiting, must_stop), np.union1d(waiting, self._waiting_of(covered))
-        step = _BLOCK * _BLOCKS_PER_COMMIT
+            model, rest = (
+                self._train_and_store_model(waiting, must_stop),
+                np.union1d(waiting, self._keep_waiting(covered)),
+            )
+        step = _ROWS_PER_BLOCK * _BLOCKS_PER_COMMIT
         for start in range(0, rest.size, step):
             if must_stop():
                 return
-            yield self._cover(model, rest[start : start + step].tolist())
+            yield self._store_static_vectors(model, rest[start : start + step].tolist())
 
-    def _waiting_of(self, rows: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
+    def _keep_waiting(self, rows: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
         with self._docstore.snapshot() as snapshot:
             return np.intersect1d(rows, np.array(snapshot.embedding_queue.rows().rows, np.int64))
 
-    def _begin(self, waiting: np.typing.NDArray[np.int64], must_stop: Callable[[], bool]) -> StaticModel:
-        sample = waiting[:: max(1, waiting.size // _SAMPLE)][:_SAMPLE].tolist()
+    def _train_and_store_model(
+        self, waiting: np.typing.NDArray[np.int64], must_stop: Callable[[], bool]
+    ) -> StaticModel:
+        sample = waiting[:: max(1, waiting.size // _N_SAMPLED_TEXTS)][:_N_SAMPLED_TEXTS].tolist()
         data = self._training.training_data(waiting, must_stop)
-        model = train(self._texts(sample), data)
+        model = train_static_model(self._texts(sample), data)
         with self._docstore.transaction() as transaction:
             transaction.static_vectors.begin(
                 StoredModel(
@@ -87,8 +97,8 @@ class StaticVectorizer:
             )
         return model
 
-    def _cover(self, model: StaticModel, rows: Sequence[int]) -> int:
-        blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
+    def _store_static_vectors(self, model: StaticModel, rows: Sequence[int]) -> int:
+        blocks = [rows[start : start + _ROWS_PER_BLOCK] for start in range(0, len(rows), _ROWS_PER_BLOCK)]
         codes = [model.codes(self._texts(block)) for block in blocks]
         with self._docstore.transaction() as transaction:
             for block, of_block in zip(blocks, codes, strict=True):
@@ -103,7 +113,7 @@ class StaticVectorizer:
 
 def _load_model(stored: StoredModel) -> StaticModel | None:
     with contextlib.suppress(ValueError, TypeError):  # a damaged model is learned again
-        return static_model(stored.weights, stored.mean, stored.own_rows)
+        return parse_static_model(stored.weights, stored.mean, stored.own_rows)
     return None
 
 
@@ -114,7 +124,7 @@ _MAX_FRACTION = 8
 """At most one of this many chunks is embedded; more would take longer than they are worth."""
 
 _MAX_TEXTS = 1000
-_GROWTH = 4
+_GROWTH_BEFORE_TRAINING = 4
 """With this many times as many texts, learning again pays off."""
 
 _BATCH_TEXTS = 32
@@ -142,13 +152,15 @@ class StaticTraining:
             return False
         with self._docstore.snapshot() as snapshot:
             n_embedded = snapshot.chunks.count() - snapshot.embedding_queue.count()
-        return n_embedded >= _GROWTH * max(n_before, _MIN_TEXTS) and self._packaged_embedder() is not None
+        return (
+            n_embedded >= _GROWTH_BEFORE_TRAINING * max(n_before, _MIN_TEXTS) and self._packaged_embedder() is not None
+        )
 
     def training_data(self, waiting: NDArray[np.int64], must_stop: Callable[[], bool]) -> TrainingData:
         """Return texts with their vectors: existing ones, or else of a sample of waiting chunks."""
         embedder = self._packaged_embedder()
         if embedder is None:
-            return TrainingData([], _matrix([]))
+            return TrainingData([], _matrix_of_vectors([]))
         known = self._stored_data()
         if len(known.texts) >= _MIN_TEXTS:
             return known
@@ -167,7 +179,7 @@ class StaticTraining:
         """Return a sample of texts that a generation contains or soon will."""
         with self._docstore.snapshot() as snapshot:
             if snapshot.vector_sets.is_switching:
-                return TrainingData([], _matrix([]))
+                return TrainingData([], _matrix_of_vectors([]))
             chunks = snapshot.chunks.by_id(snapshot.vectors.embedded_sample(_MAX_TEXTS))
             pending = snapshot.vectors.pending_of(list(chunks))
             rest = [chunk_id for chunk_id in chunks if chunk_id not in pending]
@@ -179,7 +191,7 @@ class StaticTraining:
                 with contextlib.suppress(VectorStoreError):
                     vectors |= store.at(generation).vectors(rest)
         texts = [embedding_text(chunks[chunk_id].chunk, chunks[chunk_id].path) for chunk_id in vectors]
-        return TrainingData(texts, _matrix(vector.tobytes() for vector in vectors.values()))
+        return TrainingData(texts, _matrix_of_vectors(vector.tobytes() for vector in vectors.values()))
 
     def _embed_data(self, embedder: Embedder, rows: Sequence[int], must_stop: Callable[[], bool]) -> TrainingData:
         """Embed waiting chunks, and store their vectors as those of searches."""
@@ -201,8 +213,8 @@ class StaticTraining:
                 vectors |= {digest: vector.tobytes() for digest, vector in zip(batch, embedded, strict=True)}
         with self._docstore.transaction() as transaction:
             transaction.search_vectors.put(embedder.space.name, vectors)
-        return TrainingData([texts[digest] for digest in vectors], _matrix(vectors.values()))
+        return TrainingData([texts[digest] for digest in vectors], _matrix_of_vectors(vectors.values()))
 
 
-def _matrix(vectors: Iterable[bytes]) -> NDArray[np.float32]:
+def _matrix_of_vectors(vectors: Iterable[bytes]) -> NDArray[np.float32]:
     return np.frombuffer(b"".join(vectors), np.float32).reshape(-1, PACKAGED_MODEL.dimensions)

@@ -13,7 +13,7 @@ from directory_indexer.core.files import FileFailure, Scan, SkippedFile
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in
-from directory_indexer.embedding.models import advice, embedded_model
+from directory_indexer.embedding.models import embedded_model, missing_model_advice
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
@@ -112,12 +112,12 @@ class Status:
                 ocr_advice=self._ocr_advice() if scans.n_waiting else "",
                 waiting=self._waiting(snapshot, scope),
                 space=answering or (self._configured if snapshot.meta.get("fingerprint") else None),
-                model_advice=advice(self._configured),
+                model_advice=missing_model_advice(self._configured),
                 next_space=self._configured if snapshot.vector_sets.is_switching else None,
                 n_database_bytes=docstore.size_bytes(),
                 n_vector_bytes=self._vector_bytes(),
                 running=self._running_run(runs),
-                last_run=runs[0] if runs and _is_worth_naming(runs[0], directories) else None,
+                last_run=runs[0] if runs and _is_relevant_run(runs[0], directories) else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
                 watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
@@ -132,10 +132,10 @@ class Status:
         """Return the run that is in progress, in whichever process."""
         return self._running_run(self.runs(_MAX_CONCURRENT_RUNS))
 
-    def embeddable(self, scope: IndexScope) -> tuple[int, str | None]:
+    def count_embeddable_now(self, scope: IndexScope) -> tuple[int, str | None]:
         """Return the number of chunks that wait for vectors and may get them now, and the fingerprint of the index."""
         with self._docstore().snapshot() as snapshot:
-            n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_open(scope)
+            n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_embeddable(scope)
             return n_chunks, snapshot.meta.get("fingerprint")
 
     def unended(self) -> tuple[RunRecord, ...]:
@@ -165,10 +165,10 @@ class Status:
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
         """Return the approximate time that so many tokens take; None where only the provider knows."""
-        pace = self._pace()
+        pace = self._measured_tokens_per_second()
         return n_tokens / pace if pace else None
 
-    def _pace(self) -> int | None:
+    def _measured_tokens_per_second(self) -> int | None:
         """Return how many tokens a second this machine embeds; None where a service does that."""
         if self._configured.provider != "embedded":
             return None
@@ -180,7 +180,7 @@ class Status:
         return max(unended, key=lambda run: run.heartbeat_at) if unended and is_locked(self._lock_path) else None
 
 
-def _is_worth_naming(run: RunRecord, directories: Sequence[DirectoryStatus]) -> bool:
+def _is_relevant_run(run: RunRecord, directories: Sequence[DirectoryStatus]) -> bool:
     """Whether a run tells something about what is tracked now: forgetting a directory removes it from all runs."""
     has_work_left = any(each.completed_at is None or each.n_embedded < each.n_chunks for each in directories)
     return has_work_left or bool(run.directories) or run.outcome is Outcome.COMPLETED

@@ -79,11 +79,11 @@ class BackgroundThrottle(Throttle):
     def begin(self) -> None:
         """Lower the priority of the process, and listen for queries."""
         lower_priority()
-        self._listen()
+        self._listen_for_queries()
 
     def pauses(self) -> bool:
         """Whether the battery is low or a query has just arrived; updates the notice."""
-        reason = self._low_battery() or self._active_query()
+        reason = self._notice_of_low_battery() or self._notice_of_recent_query()
         self.notice = f"in the background, paused: {reason}" if reason else "in the background"
         return bool(reason)
 
@@ -101,10 +101,10 @@ class BackgroundThrottle(Throttle):
             self._queries.close()
             self._queries = None
 
-    def _listen(self) -> None:
+    def _listen_for_queries(self) -> None:
         self._queries = self._queries or QueryListener(self._database)
 
-    def _low_battery(self) -> str:
+    def _notice_of_low_battery(self) -> str:
         if not self._min_percent:
             return ""
         now = self._clock()
@@ -113,7 +113,7 @@ class BackgroundThrottle(Throttle):
         is_low = self._level is not None and self._level < self._min_percent
         return f"on battery at {self._level} %" if is_low else ""
 
-    def _active_query(self) -> str:
+    def _notice_of_recent_query(self) -> str:
         if self._queries is None or self._queries.seconds_since() > _QUERY_GAP_SECONDS:
             self._paused_since = None
             return ""
@@ -133,4 +133,4 @@ class PoliteThrottle(BackgroundThrottle):
 
     def begin(self) -> None:
         """Listen for queries."""
-        self._listen()
+        self._listen_for_queries()

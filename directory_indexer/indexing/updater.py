@@ -35,7 +35,7 @@ with lazily:
 
 _BATCH_CHUNKS = 2048
 
-_FEW_WAITING = 256
+_MIN_WAITING_FOR_STATIC = 256
 """The number of chunks that are embedded in a few seconds."""
 
 
@@ -125,13 +125,13 @@ class WordPhase:
     def update(self, plans: Sequence[tuple[int, Plan]]) -> None:
         """Apply plans, each with the id of its directory, until all files are searchable by keyword."""
         for directory_id, plan in plans:
-            self._apply_walk(directory_id, plan)
+            self._apply_plan_without_reading(directory_id, plan)
         self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
 
     def _parse_policy(self) -> ParsePolicy:
         return self._state.policy.parse()._replace(is_wary=self._is_wary)
 
-    def _apply_walk(self, directory_id: int, plan: Plan) -> None:
+    def _apply_plan_without_reading(self, directory_id: int, plan: Plan) -> None:
         state = self._state
         state.report = state.report.plus_skipped(plan.skip_counts).plus(
             n_unchanged=plan.n_unchanged,
@@ -181,8 +181,8 @@ class WordPhase:
                 state.advance(files_done=1, bytes_done=result.source.size if result.source else 0)
             state.progress = state.progress._replace(n_failed=state.report.n_failed)
             if batch.n_files >= state.policy.batch_files or batch.n_chunks >= _BATCH_CHUNKS:
-                self._commit(batch)
-        self._commit(batch)
+                self._write_batch(batch)
+        self._write_batch(batch)
 
     def _share_texts(self, directory_id: int, plan: Plan, counters: RunCounters) -> Iterator[ParseRequest]:
         """Insert files that share the text of another directory's file, and yield the rest, which must be parsed."""
@@ -213,13 +213,13 @@ class WordPhase:
                     state.report = state.report.plus_skipped(Counter({SkipReason.NO_TEXT: -1})).plus(n_added=1)
             elif isinstance(result, FileFailure):
                 state.count(failures=(result,))
-        self._commit(batch)
+        self._write_batch(batch)
 
     def _parse(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
         if requests:
             yield from parse_all(requests, self._parse_policy(), must_stop=self._state.must_stop)
 
-    def _commit(self, batch: Batch) -> None:
+    def _write_batch(self, batch: Batch) -> None:
         if batch.n_files:
             with self._state.docstore.transaction() as transaction:
                 n_gone = batch.write(transaction)
@@ -311,7 +311,7 @@ class MeaningPhase:
         """Compute static vectors of waiting chunks, unless these are so few that the model is as quick."""
         state = self._state
         total = state.n_waiting()
-        if total < _FEW_WAITING or state.must_stop():
+        if total < _MIN_WAITING_FOR_STATIC or state.must_stop():
             return
         state.show(phase=Phase.COVERING, chunks_total=total)
         for n_chunks in self._vectorizer.first_pass.cover(state.run.scope, must_stop=state.must_stop):
@@ -329,10 +329,10 @@ class MeaningPhase:
         n_waiting = state.n_waiting()
         state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
-            state.attempt(self._take_over)
+            state.attempt(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
         if n_waiting and state.mode is EmbeddingMode.COMPLETE and pace is not None and not state.must_stop():
-            if state.run.is_guest:
+            if state.run.has_host_run:
                 state.run.hand_over()  # the run that gave way to this one embeds for both, and soon
             else:
                 state.attempt(partial(self._embed, pace, after_giving_way))
@@ -348,17 +348,17 @@ class MeaningPhase:
             self._vectorizer.drop_temporary_vectors()
         vectors = self._vectorizer.spaces.complete_switch(vectors)
         state.show(phase=Phase.MERGING)
-        state.attempt(partial(merger.merge_if_worth_it, vectors))
-        state.attempt(merger.mend_tags)
+        state.attempt(partial(merger.merge_if_enough, vectors))
+        state.attempt(merger.repair_tags)
         state.attempt(self._update_cluster)
         with state.docstore.snapshot() as snapshot:
-            n_pending = snapshot.embedding_queue.count_open(state.run.scope)
+            n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
         state.count(n_pending=n_pending)
 
     def _update_cluster(self) -> None:
         self._vectorizer.cluster.update(must_stop=self._state.must_stop)
 
-    def _take_over(self) -> None:
+    def _take_vectors_of_searches(self) -> None:
         n_chunks = self._vectorizer.take_over(self._state.run.scope)
         self._state.count(n_reused=n_chunks)
         self._state.advance(chunks_done=n_chunks)

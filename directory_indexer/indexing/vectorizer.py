@@ -21,7 +21,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.loading import Embedders
-from directory_indexer.embedding.models import missing
+from directory_indexer.embedding.models import missing_model_error
 from directory_indexer.indexing.merging import Merger, SpaceSwitcher
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
 from directory_indexer.indexing.throttle import Throttle
@@ -34,10 +34,10 @@ from directory_indexer.storage.documents.vectors import EmbeddedChunk
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
 with lazily:
-    from directory_indexer.core.machine import share_heaps
+    from directory_indexer.core.machine import limit_malloc_arenas
     from directory_indexer.indexing.embedding_batches import InFlightBatch, InFlightBatches, Vectors, embedding_order
 
-_FULL_PACE = Throttle()
+_NO_THROTTLE = Throttle()
 
 
 class EmbeddingStep(NamedTuple):
@@ -87,7 +87,7 @@ class Vectorizer:
                 return 0
         space = self._embedder().space
         with self._docstore.snapshot() as snapshot:
-            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_waiting(space.name, scope))
+            chunks = snapshot.embedding_queue.chunks(snapshot.search_vectors.rows_with_search_vector(space.name, scope))
             hashes = [chunk.text_hash for chunk in chunks]
             computed = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
             chunks = [chunk for chunk in chunks if chunk.text_hash in computed]
@@ -95,7 +95,7 @@ class Vectorizer:
             self.spaces.adopt(space)
         with self._docstore.transaction() as transaction:
             transaction.vectors.put([_embedded_chunk(chunk, computed[chunk.text_hash]) for chunk in chunks])
-            transaction.search_vectors.drop_needless(space.name)
+            transaction.search_vectors.drop_unneeded(space.name)
         self._searched_paths |= {chunk.path for chunk in chunks}
         return len(chunks)
 
@@ -104,7 +104,7 @@ class Vectorizer:
         scope: IndexScope = WHOLE_INDEX,
         *,
         must_stop: Callable[[], bool] = lambda: False,
-        pace: Throttle = _FULL_PACE,
+        pace: Throttle = _NO_THROTTLE,
     ) -> Iterator[EmbeddingStep]:
         """Embed waiting chunks, those likely to be searched for first; yield the result of each batch once stored.
 
@@ -122,7 +122,7 @@ class Vectorizer:
             yield EmbeddingStep()
         if must_stop():
             return
-        share_heaps()
+        limit_malloc_arenas()
         embedder = self._embedder()
         self.spaces.adopt(embedder.space)
         used_before = embedder.usage
@@ -161,14 +161,14 @@ class Vectorizer:
         batches.reverse()
         while True:
             while batches and in_flight.has_room and not must_stop() and not pace.pauses():
-                yield self._send(in_flight, batches.pop())
+                yield self._send_batch(in_flight, batches.pop())
             if not in_flight.is_busy:
                 if not batches or in_flight.has_failed or must_stop():
                     return
                 pace.rest()
                 yield EmbeddingStep()
             for batch_in_flight, vectors, reasons in in_flight.completed_batches(must_stop):
-                yield self._keep(batch_in_flight, vectors, reasons)
+                yield self._store_vectors(batch_in_flight, vectors, reasons)
                 self._merge_between(in_flight)
 
     def _merge_between(self, in_flight: InFlightBatches) -> None:
@@ -180,11 +180,11 @@ class Vectorizer:
         except VectorStoreError as error:
             in_flight.fail(error)
 
-    def _send(self, in_flight: InFlightBatches, rows: Sequence[int]) -> EmbeddingStep:
+    def _send_batch(self, in_flight: InFlightBatches, rows: Sequence[int]) -> EmbeddingStep:
         """Store existing vectors of the chunks in these rows, and send the rest to the embedder."""
         with self._docstore.snapshot() as snapshot:
             batch = snapshot.embedding_queue.chunks(rows)
-            known = self._known_vectors(snapshot, batch)
+            known = self._find_reusable_vectors(snapshot, batch)
         reused = [_embedded_chunk(chunk, known[chunk.text_hash]) for chunk in batch if chunk.text_hash in known]
         if reused:
             with self._docstore.transaction() as transaction:
@@ -192,21 +192,23 @@ class Vectorizer:
         in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
         return EmbeddingStep(n_reused=len(reused))
 
-    def _known_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+    def _find_reusable_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
         vectors = snapshot.vector_sets.current()
-        known = snapshot.embedding_queue.pending_twins(hashes)
+        known = snapshot.embedding_queue.pending_vectors_of_texts(hashes)
         if vectors.space is not None:
             space = vectors.space
             known |= snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
-        twins = snapshot.embedding_queue.embedded_twins([digest for digest in hashes if digest not in known])
+        twins = snapshot.embedding_queue.chunks_embedded_from([digest for digest in hashes if digest not in known])
         if not twins:
             return known
         store = self.merger.store_of(vectors)
         stored = store.at(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
-    def _keep(self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]) -> EmbeddingStep:
+    def _store_vectors(
+        self, batch_in_flight: InFlightBatch, vectors: Vectors, reasons: dict[ContentHash, str]
+    ) -> EmbeddingStep:
         rows = {digest: vector.tobytes() for digest, vector in zip(batch_in_flight.texts, vectors, strict=True)}
         embedded = [
             _embedded_chunk(chunk, rows[chunk.text_hash])
@@ -239,7 +241,7 @@ def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:
         ProviderError: the embedding provider does not respond, or the model is not installed.
         VectorStoreError: the vector store does not respond.
     """
-    if error := missing(embedders.configured):
+    if error := missing_model_error(embedders.configured):
         raise error
     if embedders.configured.provider != "embedded":
         embedder = embedders.current()

@@ -23,16 +23,16 @@ from directory_indexer.core.paths import FilePath, exact_text, lies_in
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.walk.walk import directory_identity
 
-_QUIET_MS = 500
+_DEBOUNCE_MS = 500
 """Changes are gathered until none came for this long: an editor that replaces a file makes several."""
 
-_LONGEST_MS = 5000
+_MAX_DELAY_MS = 5000
 
 _MANY_CHANGES = 1000
 """The kernel queues 16,384 reports for all roots together; among this many changed paths some may have been dropped."""
 
 _RESCAN_SECONDS = 600.0
-_POLL_FACTOR = 20.0
+_POLL_PER_WALK_SECONDS = 20.0
 
 
 @dataclass(kw_only=True)
@@ -66,7 +66,7 @@ class Watch:
 
     def _watch_once(self) -> None:
         """Watch the current directories, until they change or a complete rescan is due."""
-        watched, identities = self._to_watch(), self._identities()
+        watched, identities = self._watchable_directories(), self._directory_identities()
         rescan_at = time.monotonic() + _RESCAN_SECONDS
         poll_at = time.monotonic()
         is_first, was_flood = True, False
@@ -75,16 +75,18 @@ class Watch:
             is_flood = len(changed) >= _MANY_CHANGES
             # Events between the last run and the first report of this watch were reported to nobody, and those at the
             # end of a flood may have been dropped.
-            is_unsure = is_first or is_flood or was_flood or self._identities() != identities
+            is_unsure = is_first or is_flood or was_flood or self._directory_identities() != identities
             touched = [root for root in self.roots if is_unsure or any(lies_in(path, root) for path in changed)]
             is_polling = self._limit is not None and time.monotonic() >= poll_at
             waiting |= dict.fromkeys(self.roots if is_polling else touched)
             if waiting and not self.is_held():
                 seconds = self._update(list(waiting))
                 if is_polling:
-                    poll_at = time.monotonic() + max(self.poll_seconds, _POLL_FACTOR * seconds)
+                    poll_at = time.monotonic() + max(self.poll_seconds, _POLL_PER_WALK_SECONDS * seconds)
                 waiting.clear()
-            is_outdated = touched and (self._identities() != identities or self._to_watch() != watched)
+            is_outdated = touched and (
+                self._directory_identities() != identities or self._watchable_directories() != watched
+            )
             if is_outdated or time.monotonic() >= rescan_at:
                 return
             is_first, was_flood = False, is_flood
@@ -98,7 +100,7 @@ class Watch:
         """Yield changed paths from time to time, often none; end when the watch must be set up again."""
         is_limited = False
         for is_lenient in (False, True):
-            with contextlib.closing(_reports(directories, is_lenient=is_lenient)) as reports:
+            with contextlib.closing(_changes_from_system(directories, is_lenient=is_lenient)) as reports:
                 try:
                     batch = next(reports, None)
                 except FileNotFoundError:  # a directory was removed meanwhile
@@ -115,7 +117,7 @@ class Watch:
         self._set_limited(is_limited=True)
         while self.stop_reason() is None:
             yield []
-            time.sleep(_QUIET_MS / 1000)
+            time.sleep(_DEBOUNCE_MS / 1000)
 
     def _set_limited(self, *, is_limited: bool) -> None:
         if is_limited == (self._limit is not None):
@@ -129,7 +131,7 @@ class Watch:
             self._limit.enter_context(mark)
         self.on_limit()
 
-    def _to_watch(self) -> list[str]:
+    def _watchable_directories(self) -> list[str]:
         paths = (exact_text(path) for path in self.directories(self.roots))
         return sorted(path for path in paths if self._can_be_watched(path))
 
@@ -137,19 +139,21 @@ class Watch:
         is_own = bool(self.except_below) and lies_in(path, self.except_below)
         return _is_unicode(path) and not is_own and os.path.isdir(path) and os.access(path, os.R_OK)
 
-    def _identities(self) -> list[tuple[int, int] | None]:
+    def _directory_identities(self) -> list[tuple[int, int] | None]:
         return [directory_identity(exact_text(root)) for root in self.roots]
 
 
-def _reports(directories: Sequence[str], *, is_lenient: bool) -> Generator[set[watchfiles.main.FileChange], None, None]:
+def _changes_from_system(
+    directories: Sequence[str], *, is_lenient: bool
+) -> Generator[set[watchfiles.main.FileChange], None, None]:
     """Yield the system's reports on directories; a lenient watch omits those that it cannot watch."""
     return watchfiles.watch(
         *directories,
         watch_filter=None,
-        debounce=_LONGEST_MS,
-        step=_QUIET_MS,
+        debounce=_MAX_DELAY_MS,
+        step=_DEBOUNCE_MS,
         yield_on_timeout=True,
-        rust_timeout=_QUIET_MS,
+        rust_timeout=_DEBOUNCE_MS,
         raise_interrupt=False,
         recursive=False,
         ignore_permission_denied=is_lenient,

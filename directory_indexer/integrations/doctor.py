@@ -29,10 +29,10 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import os_path
-from directory_indexer.core.permissions import confine, is_open
+from directory_indexer.core.permissions import apply_mode_of_new_files, is_accessible_to_others
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
-from directory_indexer.indexing.runs import end_done_pauses
+from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.ocr.engine_selection import PageReading
 from directory_indexer.storage.documents.store import DocStore, set_aside
@@ -87,7 +87,7 @@ class Doctor:
             LockedError: an index run is in progress; it repairs much by itself.
             VectorStoreError: the vector store cannot be reached; everything else is repaired.
         """
-        for path in self._vectorstores.misplaced():
+        for path in self._vectorstores.paths_not_directories():
             with write_lock(self._lock_path, wait=False):
                 renamed = set_aside(path)
             message = f"'{path}' was no directory, and is '{renamed}' now"
@@ -105,7 +105,7 @@ class Doctor:
         yield from self.check()
 
     def _check_index(self) -> Iterator[Finding]:
-        for path in self._vectorstores.misplaced():
+        for path in self._vectorstores.paths_not_directories():
             hint = "dirindex doctor --repair renames it"
             yield Finding("vector store", Verdict.PROBLEM, f"'{path}' is not a directory", hint)
         try:
@@ -119,7 +119,7 @@ class Doctor:
             docstore.upkeep.require_integrity()
             yield from _repair_values(docstore)
             for path in checkup.open_to_others():
-                confine(path)
+                apply_mode_of_new_files(path)
             yield from _repair_words(docstore, checkup)
             yield from _repair_shared_texts(docstore)
             yield from _repair_vectors(docstore, checkup)
@@ -127,10 +127,10 @@ class Doctor:
             for _ in vectorizer.embed_pending():
                 pass
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
-            vectorizer.merger.mend_tags()
+            vectorizer.merger.repair_tags()
             vectorizer.merger.merge_all()
             vectorizer.cluster.mend()
-            end_done_pauses(docstore, embeds=True)
+            end_completed_pauses(docstore, embeds=True)
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> Checkup:
@@ -278,13 +278,13 @@ def provider_finding(load: Callable[[], Embedder]) -> Finding:
 
 
 def _repair_values(docstore: DocStore) -> Iterator[Finding]:
-    if names := docstore.upkeep.mend_values():
+    if names := docstore.upkeep.repair_values():
         message = f"damaged values of {', '.join(names)} were dropped; what they were of is read again"
         yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
 
 
 def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
-    if checkup.words().verdict is Verdict.OK and docstore.has_whole_words():
+    if checkup.words().verdict is Verdict.OK and docstore.is_fulltext_intact():
         return
     with docstore.transaction() as transaction:
         transaction.words.rebuild()
@@ -293,7 +293,7 @@ def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
 
 def _repair_shared_texts(docstore: DocStore) -> Iterator[Finding]:
     with docstore.transaction() as transaction:
-        n_astray = transaction.shared_texts.outdate_orphaned()
+        n_astray = transaction.shared_texts.mark_orphaned_outdated()
         if n_astray:
             transaction.directories.unsettle_all()
     if n_astray:
@@ -312,7 +312,7 @@ def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
     if lost or unknown:
         with docstore.transaction() as transaction:
             transaction.vectors.forget(lost)
-            transaction.vectors.add_stale(unknown)
+            transaction.vectors.record_stale(unknown)
         message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
         yield Finding("vectors", Verdict.REPAIRED, message)
 
@@ -332,7 +332,7 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
-    for reason, n_files in snapshot.files.skipped_because(MISSING_READER):
+    for reason, n_files in snapshot.files.skip_reasons_containing(MISSING_READER):
         name, _, remedy = reason.partition(MISSING_READER)
         message = f"{n_files:,} {'file is' if n_files == 1 else 'files are'} skipped: {name}"
         yield Finding("readers", Verdict.WARNING, message, remedy)
@@ -352,4 +352,4 @@ def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _is_open(path: Path) -> bool:
-    return os.name == "posix" and is_open(path.stat())
+    return os.name == "posix" and is_accessible_to_others(path.stat())

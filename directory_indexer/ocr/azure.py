@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from directory_indexer.core.errors import PageRefusedError, ProviderError
-from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.http_client.client import Response
@@ -38,19 +38,19 @@ from directory_indexer.ocr.service import Access, Calls, Profile, Transcript
 _PROFILE: Final = Profile("Azure Document Intelligence", "ocr.azure", "ocp-apim-subscription-key")
 _API_VERSION: Final = "2024-11-30"
 _LAYOUT_VERSION: Final = 1
-_MOST_ANALYSES: Final = 2
+_MAX_ANALYSES: Final = 2
 _UNFINISHED: Final = frozenset({"notStarted", "running"})
 _FINISHED: Final = frozenset({"failed", "canceled", "skipped"})
 _OWN_FAULTS: Final = frozenset({"InternalServerError", "ServiceUnavailable", "Timeout"})
 _FIRST_POLL_SECONDS: Final = 2.0
-_SHORTEST_POLL_SECONDS: Final = 1.0
-_LONGEST_POLL_SECONDS: Final = 10.0
+_MIN_POLL_SECONDS: Final = 1.0
+_MAX_POLL_SECONDS: Final = 10.0
 
 _MAX_WORDS: Final = 50_000
 _MAX_TABLES: Final = 50
-_MOST_USES: Final = 8
-_LONGEST_WORD: Final = 1_000
-_LEAST_CORNERS: Final = 6
+_MAX_USES: Final = 8
+_MAX_WORD_CHARS: Final = 1_000
+_MIN_CORNERS: Final = 6
 _CORNERS: Final = 64
 _HEIGHT: Final = 150
 _UNKNOWN: Final = 90
@@ -86,7 +86,7 @@ class AzureService:
     def read(self, page: EncodedPage, *, until: float) -> Transcript:
         """Read a page before a deadline; a failure within the service is retried once."""
         body = json.dumps({"base64Source": base64.b64encode(page.content).decode("ascii")}).encode()
-        for _ in range(_MOST_ANALYSES - 1):
+        for _ in range(_MAX_ANALYSES - 1):
             try:
                 return self._analysed(body, until)
             except RequestError as error:
@@ -125,8 +125,8 @@ class AzureService:
 
     def _seconds_before(self, reply: Response, n_polls: int) -> float:
         requested = self.calls.retries.requested_wait(reply.headers, None)
-        usual = min(_FIRST_POLL_SECONDS + n_polls / 2, _LONGEST_POLL_SECONDS)
-        return usual if requested is None else min(max(requested, _SHORTEST_POLL_SECONDS), _LONGEST_POLL_SECONDS)
+        usual = min(_FIRST_POLL_SECONDS + n_polls / 2, _MAX_POLL_SECONDS)
+        return usual if requested is None else min(max(requested, _MIN_POLL_SECONDS), _MAX_POLL_SECONDS)
 
     def _transcript(self, answer: dict[str, Any]) -> Transcript:
         status = text_in(answer, "status")
@@ -211,7 +211,7 @@ class _Words:
         words = sorted((span.start, self._word(word)) for span, word in spans if text_in(word, "content").strip())
         self._starts = [start for start, _ in words]
         self._words = [word for _, word in words]
-        self._allowance = _MOST_USES * len(words)
+        self._allowance = _MAX_USES * len(words)
         self.height = median_low([word.box.bottom - word.box.top for word in self._words if word.box] or [_HEIGHT])
 
     def within(self, spans: Sequence[_Range]) -> list[Word]:
@@ -228,7 +228,7 @@ class _Words:
     def box(self, polygon: Sequence[object]) -> Box | None:
         """Return the bounding box of a polygon, in ten-thousandths of the page."""
         width, height = self.size
-        if width <= 0 or height <= 0 or len(polygon) < _LEAST_CORNERS:
+        if width <= 0 or height <= 0 or len(polygon) < _MIN_CORNERS:
             return None
         across, down = ([as_number(value) for value in polygon[axis:_CORNERS:2]] for axis in (0, 1))
         left, right = _part(min(across), width), _part(max(across), width)
@@ -236,7 +236,7 @@ class _Words:
         return Box(left, top, right, bottom) if left < right and top < bottom else None
 
     def _word(self, word: dict[str, Any]) -> Word:
-        text = " ".join(text_in(word, "content").split())[:_LONGEST_WORD]
+        text = " ".join(text_in(word, "content").split())[:_MAX_WORD_CHARS]
         return Word(text, _percent(number_in(word, "confidence")), self.box(values_in(word, "polygon")))
 
 
@@ -245,7 +245,7 @@ def _lines(page: dict[str, Any], words: _Words, paragraphs: Sequence[int]) -> It
         spans = _spans(line)
         start = min((span.start for span in spans), default=0)
         line_words = words.within(spans) or [
-            Word(text[:_LONGEST_WORD], _UNKNOWN, words.box(values_in(line, "polygon")))
+            Word(text[:_MAX_WORD_CHARS], _UNKNOWN, words.box(values_in(line, "polygon")))
             for text in text_in(line, "content").split()
         ]
         if line_words:
@@ -301,7 +301,7 @@ def _is_within(start: int, ranges: Sequence[_Range]) -> bool:
 
 
 def _part(value: float, whole: float) -> int:
-    return max(0, min(round(value / whole * WHOLE), WHOLE))
+    return max(0, min(round(value / whole * PAGE_UNITS), PAGE_UNITS))
 
 
 def _percent(confidence: float) -> int:

@@ -18,14 +18,14 @@ with lazily:
     from numpy.typing import NDArray
 
 _STEP: Final = 32
-_LARGEST_SCALE: Final = 2.0
+_MAX_SCALE: Final = 2.0
 """Small letters are only detected when enlarged: of a page at 60 dpi, 90 % of the words instead of 80."""
 
 _PROBABLE: Final = 0.3
 _SURE: Final = 0.5
 _SMALLEST: Final = 3
 _WIDENING: Final = 1.6
-_MOST_LINES: Final = 1000
+_MAX_LINES: Final = 1000
 
 _TALL: Final = 1.5
 
@@ -49,7 +49,7 @@ def boxes_of(probabilities: NDArray[np.float32]) -> list[TextBox]:
     # Gaps of one pixel are closed.
     mask[:, 1:] |= mask[:, :-1]
     mask[1:] |= mask[:-1]
-    components = find_components(probabilities, mask, most=_MOST_LINES)
+    components = find_components(probabilities, mask, most=_MAX_LINES)
     return [_widened(component.box) for component in components if _is_text(component)]
 
 
@@ -166,7 +166,7 @@ def _widened(box: TextBox) -> TextBox:
 
 def _size(page: NDArray[np.uint8], longest_side: int) -> tuple[int, int]:
     """Return the height and width of the model's input, which are multiples of 32."""
-    scale = min(_LARGEST_SCALE, longest_side / max(page.shape))
+    scale = min(_MAX_SCALE, longest_side / max(page.shape))
     height, width = (max(round(side * scale / _STEP), 1) * _STEP for side in page.shape)
     return height, width
 

@@ -46,7 +46,7 @@ _MODELS: Final = ("PP-OCRv6_det_small.onnx", "PP-OCRv6_rec_small.onnx")
 _FORMAT: Final = 1
 """Incremented when the same models would yield other lines."""
 
-_LONGEST_SIDE: Final = 1280
+_MAX_SIDE_PIXELS: Final = 1280
 """Size of the image for detection: 960 lost a few lines, 1600 found no more and took 2.5 times as long."""
 
 _MIN_CONFIDENCE: Final = 0.5
@@ -174,7 +174,7 @@ class RapidOcr:
     def recipe(self) -> str:
         """The version, the models, and all settings that affect the result."""
         hashes = " ".join(_short_hash(model) for model in (self._installed.detection, self._installed.reading))
-        settings = f"side {_LONGEST_SIDE}, sure {_MIN_CONFIDENCE}, format {_FORMAT}"
+        settings = f"side {_MAX_SIDE_PIXELS}, sure {_MIN_CONFIDENCE}, format {_FORMAT}"
         return f"rapidocr {self._installed.version}, {hashes}, {settings}"
 
     def recognise(self, page: Raster) -> Recognition:
@@ -184,7 +184,7 @@ class RapidOcr:
             ExtractionError: a model cannot be loaded or run.
         """
         _, detection, reading = self._installed
-        lines = lines_on(page, detection, reading, longest_side=_LONGEST_SIDE, min_confidence=_MIN_CONFIDENCE)
+        lines = lines_on(page, detection, reading, longest_side=_MAX_SIDE_PIXELS, min_confidence=_MIN_CONFIDENCE)
         return Recognition(f"rapidocr {self._installed.version}", tuple(lines), page.dpi)
 
     def turn_of(self, page: Raster) -> int:

@@ -39,7 +39,7 @@ _MAX_OUTPUT_TOKENS: Final = 16_384
 _TAKES_TEMPERATURE: Final = re.compile(r"gemini-[12]\.")
 """Later models must keep their own temperature: 0 makes them repeat themselves, or is rejected."""
 
-_MOST_ANSWERS: Final = 2
+_MAX_ANSWERS: Final = 2
 _WHOLE: Final = "STOP"
 _TOO_LONG: Final = "MAX_TOKENS"
 _BLOCKING: Final = frozenset(
@@ -100,7 +100,7 @@ class GeminiService:
     def _request_answer(self, page: EncodedPage, until: float) -> _Answer:
         """Request an answer; one without text, or aborted without a reason, is requested once more."""
         body = _request(page, self._model)
-        for _ in range(_MOST_ANSWERS):
+        for _ in range(_MAX_ANSWERS):
             answer = _answer(self.calls.ask_object("POST", self._url, body, until=until)[0])
             if answer.block or answer.finish in _BLOCKING:
                 raise PageRefusedError(

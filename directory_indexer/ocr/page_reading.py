@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.core.inference import RUNTIME_ERRORS, Session, load_session, session_options
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import Raster
@@ -41,14 +41,14 @@ _STEP: Final = 8
 _NARROWEST: Final = 320
 """Narrower images are padded, as in training."""
 
-_MOST_STEPS: Final = 400
+_MAX_STEPS: Final = 400
 """A longer line is compressed: the model takes 75 kB a step."""
 
 _PLACES: Final = 400
 """Number of positions at which a cut of a page is tried."""
 
 _FEWEST: Final = 3
-_MOST_ACROSS: Final = 0.34
+_MAX_SHARE_ACROSS: Final = 0.34
 _PROSE: Final = 5.0
 """Minimum ratio of width to height of a usual line of prose."""
 
@@ -239,7 +239,9 @@ def _word(line: ReadLine, index: int, page: Raster) -> Word:
     left, top, right, bottom = line.box.stretch(word.start, word.end).extent()
     places = (left / page.width, top / page.height, right / page.width, bottom / page.height)
     return Word(
-        word.text, round(100 * word.confidence), Box(*(min(max(round(WHOLE * place), 0), WHOLE) for place in places))
+        word.text,
+        round(100 * word.confidence),
+        Box(*(min(max(round(PAGE_UNITS * place), 0), PAGE_UNITS) for place in places)),
     )
 
 
@@ -260,7 +262,7 @@ def _signs(session: Session) -> tuple[str, ...]:
 def _width(box: TextBox) -> int:
     """Return the width of a line's image, in whole steps of the model."""
     exact = _HEIGHT * box.width / max(box.height, 1.0)
-    return min(max(round(exact / _STEP), 1), _MOST_STEPS) * _STEP
+    return min(max(round(exact / _STEP), 1), _MAX_STEPS) * _STEP
 
 
 def _parts(boxes: NDArray[np.float64], part: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -316,7 +318,7 @@ def _are_columns(boxes: NDArray[np.float64], place: float, height: float) -> boo
     tops, bottoms = ([float(edge[side].min()) for side in sides] for edge in (top, -bottom))
     beside_each_other = min(-edge for edge in bottoms) - max(tops)
     n_across = int(((left < place) & (right > place)).sum())
-    return beside_each_other > height and n_across <= _MOST_ACROSS * len(boxes)
+    return beside_each_other > height and n_across <= _MAX_SHARE_ACROSS * len(boxes)
 
 
 def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

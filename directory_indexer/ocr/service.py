@@ -12,7 +12,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.http_client.json_values import items_in, object_in, parse_object, text_in
 from directory_indexer.http_client.retries import (
-    LONGEST_WAIT_SECONDS,
+    MAX_WAIT_SECONDS,
     FailureKind,
     RequestError,
     RetryPolicy,
@@ -103,7 +103,7 @@ class Calls:
             RequestError: all attempts fail.
             ProviderError: no attempt can succeed.
         """
-        return self.retries.retry(lambda: self._once(method, url, body), until=until)
+        return self.retries.retry(lambda: self._compute_once(method, url, body), until=until)
 
     def ask_object(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
@@ -116,7 +116,7 @@ class Calls:
         """
 
         def once() -> tuple[dict[str, Any], Response]:
-            reply = self._once(method, url, body)
+            reply = self._compute_once(method, url, body)
             answer = parse_object(reply.content)
             if answer is None:
                 raise RequestError(FailureKind.INVALID, "answered something else than JSON")
@@ -126,13 +126,13 @@ class Calls:
 
     def for_message(self, text: str) -> str:
         """Return a text of the service for a message: short, on one line, and without the key, which some repeat."""
-        return " ".join(text.replace(self._key, "***").split())[:_LONGEST_MESSAGE]
+        return " ".join(text.replace(self._key, "***").split())[:_MAX_MESSAGE_CHARS]
 
     def close(self) -> None:
         """Close connections."""
         self._client.close()
 
-    def _once(self, method: str, url: httpx.URL, body: bytes) -> Response:
+    def _compute_once(self, method: str, url: httpx.URL, body: bytes) -> Response:
         headers = self._headers | _JSON if body else self._headers
         reply = self._client.send(Request(method, url, headers, body), until=self._client.clock() + self._seconds)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
@@ -171,7 +171,7 @@ class Calls:
         ]
         if any("PerDay" in text_in(violation, "quotaId") for violation in violations):
             return RequestError(FailureKind.THROTTLED, f"{text}; the quota of the day is used up", retry_after=_DAY)
-        if wait is not None and wait > LONGEST_WAIT_SECONDS:
+        if wait is not None and wait > MAX_WAIT_SECONDS:
             text += f"; it asks to wait {wait:.0f} s"
         return RequestError(FailureKind.THROTTLED, text, retry_after=wait)
 
@@ -200,5 +200,5 @@ MAX_BYTES: Final = 8_000_000
 
 _HEADERS: Final = {"accept": "application/json", "user-agent": "dirindex"}
 _JSON: Final = {"content-type": "application/json"}
-_LONGEST_MESSAGE: Final = 300
+_MAX_MESSAGE_CHARS: Final = 300
 _DAY: Final = 86_400.0

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.files import WHOLE, Box, Line, Recognition, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Recognition, Word
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
@@ -28,7 +28,7 @@ _LAYOUT_DATA: Final = "osd"
 """Listed by `--list-langs`, but no language: data for orientation detection."""
 
 _SHORT_PAGE: Final = 1_000
-_MOST_LANGUAGES: Final = 4
+_MAX_LANGUAGES: Final = 4
 """Each language multiplies the time of reading."""
 
 _TIMEOUT_SECONDS: Final = 20
@@ -52,7 +52,7 @@ _LANGUAGES: Final = dict(
 
 _N_COLUMNS: Final = 12
 _WORD: Final = "5"
-_LEAST_CONFIDENCE: Final = 20
+_MIN_CONFIDENCE: Final = 20
 """Words below this confidence are mostly noise, in photographs and at margins."""
 
 
@@ -182,7 +182,7 @@ class Tesseract:
         if not 0 < sum(len(line.text) for line in recognition.lines) < _SHORT_PAGE:
             return ""
         languages = [name for name in self._installed.languages if name != _LAYOUT_DATA and "/" not in name]
-        return "+".join(languages[:_MOST_LANGUAGES])
+        return "+".join(languages[:_MAX_LANGUAGES])
 
 
 def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
@@ -249,7 +249,7 @@ def _word(row: _Row, width: int, height: int) -> Word | None:
         confidence = round(float(row.confidence))
     except (ValueError, OverflowError):
         return None
-    if not row.text or confidence < _LEAST_CONFIDENCE:
+    if not row.text or confidence < _MIN_CONFIDENCE:
         return None
     right, bottom = left + max(across, 0), top + max(down, 0)
     box = Box(_share(left, width), _share(top, height), _share(right, width), _share(bottom, height))
@@ -257,4 +257,4 @@ def _word(row: _Row, width: int, height: int) -> Word | None:
 
 
 def _share(pixels: int, of_pixels: int) -> int:
-    return WHOLE * min(max(pixels, 0), of_pixels) // max(of_pixels, 1)
+    return PAGE_UNITS * min(max(pixels, 0), of_pixels) // max(of_pixels, 1)

@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.errors import ExtractionError, ReaderError
-from directory_indexer.core.files import FileFailure, SourceFile, Stage, storable
+from directory_indexer.core.files import FileFailure, SourceFile, Stage, clamp_integer
 from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.paths import FilePath, exact_text, members_directory, prefix_of
-from directory_indexer.core.safe_open import is_there, open_file, read_small_file
+from directory_indexer.core.safe_open import open_file, path_exists, read_small_file
 from directory_indexer.formats.document import Document, FileFacts, Metadata, single_line
 from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
 from directory_indexer.parsing.one_file import outcome_of
@@ -32,7 +32,7 @@ from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, Parse
 from directory_indexer.parsing.parts import Parts
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
-from directory_indexer.walk.repository import git_history_file, references
+from directory_indexer.walk.repository import git_history_file, list_references
 
 _Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
 
@@ -42,7 +42,7 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
     path = request.source.path
     try:
         source = git_history_file(path, policy.git_history)
-        tips = references(Path(exact_text(path)))
+        tips = list_references(Path(exact_text(path)))
     except OSError as error:
         return FileFailure(path, Stage.READ, (error.strerror or type(error).__name__).lower())
     if source is None:
@@ -51,10 +51,10 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
     of_content = content_hash("\n".join([policy.git_history, *tips]).encode())
     if of_content == request.known_hash:
         return UnchangedFile(source, of_content, seen_ns)
-    return _History(source, tips, of_content, seen_ns, request, policy).outcomes()
+    return _HistoryParser(source, tips, of_content, seen_ns, request, policy).outcomes()
 
 
-class _History:
+class _HistoryParser:
     """The state of parsing one history."""
 
     def __init__(
@@ -101,7 +101,7 @@ class _History:
 
     def _outcome(self, commit: Commit, loss: str | None) -> ParseOutcome:
         content = commit.message.encode()
-        committed_ns = storable(commit.committed_at * 1_000_000_000)
+        committed_ns = clamp_integer(commit.committed_at * 1_000_000_000)
         source = SourceFile(FilePath(self._prefix + commit.hash), len(content), committed_ns)
         if loss is not None:
             return FileFailure(source.path, Stage.EXTRACT, loss, source, seen_ns=self._seen_ns)
@@ -116,7 +116,7 @@ class _Git:
 
     def __init__(self, directory: Path, repository: Path, tips: Sequence[str]) -> None:
         objects = repository / "objects"
-        if _borrows(objects):
+        if _has_alternates(objects):
             raise ExtractionError("it borrows objects from another repository, which are not read")
         self._program = find_program("git")
         if not self._program:
@@ -128,8 +128,8 @@ class _Git:
             "GIT_OBJECT_DIRECTORY": str(objects),
             **_ISOLATION,
         }
-        _make_empty(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
-        if is_there(repository / "shallow"):
+        _make_empty_repository(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
+        if path_exists(repository / "shallow"):
             shallow = read_small_file(repository / "shallow", open_file)
             (directory / "empty" / "shallow").write_bytes(shallow)
         (directory / "tips").write_text("\n".join(tips) + "\n", encoding="ascii")
@@ -208,10 +208,10 @@ def _commits_in(output: Sequence[str], mark: str) -> Iterator[Commit]:
         while (field := next(fields, None)) is not None and field != mark:
             if named := field.lstrip("\n"):
                 files.append(named)
-        yield Commit(name, author, _number(written_at), _number(committed_at), message, files)
+        yield Commit(name, author, _parse_number(written_at), _parse_number(committed_at), message, files)
 
 
-def _borrows(objects: Path) -> bool:
+def _has_alternates(objects: Path) -> bool:
     """Whether objects are outside the repository: then it would expose files outside the tracked directory.
 
     A link may point to any object directory or file; a pipe would block git.
@@ -224,10 +224,10 @@ def _borrows(objects: Path) -> bool:
                     directories.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
                     return True
-    return is_there(objects / "info" / "alternates")
+    return path_exists(objects / "info" / "alternates")
 
 
-def _make_empty(repository: Path, *, is_sha256: bool) -> None:
+def _make_empty_repository(repository: Path, *, is_sha256: bool) -> None:
     for name in ("objects", "refs"):
         (repository / name).mkdir(parents=True)
     (repository / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
@@ -236,7 +236,7 @@ def _make_empty(repository: Path, *, is_sha256: bool) -> None:
     (repository / "config").write_text(core + extension, encoding="ascii")
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if text.lstrip("-").isdecimal() else 0
 
 

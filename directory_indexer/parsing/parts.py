@@ -10,9 +10,9 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, Resumption
 from directory_indexer.parsing.reading import FileContent
 
-_MOST_OUTCOMES = 64
-_MOST_CHARACTERS = 1_000_000
-_MOST_SECONDS = 0.5
+_MAX_OUTCOMES = 64
+_MAX_CHARACTERS = 1_000_000
+_MAX_SECONDS = 0.5
 
 
 class Parts:
@@ -55,8 +55,8 @@ class Parts:
         """Whether it is time to send the part."""
         return (
             self._is_careful
-            or len(self._outcomes) >= _MOST_OUTCOMES
-            or self._n_characters >= _MOST_CHARACTERS
+            or len(self._outcomes) >= _MAX_OUTCOMES
+            or self._n_characters >= _MAX_CHARACTERS
             or time.monotonic() >= self._ends
         )
 
@@ -74,4 +74,4 @@ class Parts:
         self._kept: list[FilePath] = []
         self.n_ignored = 0
         self._n_characters = 0
-        self._ends = time.monotonic() + _MOST_SECONDS
+        self._ends = time.monotonic() + _MAX_SECONDS

@@ -79,7 +79,7 @@ class BackgroundTask(Generic[Result]):
             self._running.release()
 
 
-_FIRST_BYTES: Final = 3000
+_FIRST_BATCH_BYTES: Final = 3000
 _MAX_BATCH_BYTES: Final = 8000
 """The bytes of text that a model in this process embeds at a time, in about 0.1 seconds of two cores.
 
@@ -108,7 +108,9 @@ class OnDemandEmbedder:
         reserved = self.seconds_left * (1 - share)
         pace = 0.0
         while remaining and self.seconds_left > reserved:
-            n_fitting = _n_fitting([text for _, text in remaining], embedder, pace, self.seconds_left - reserved)
+            n_fitting = _count_texts_in_time(
+                [text for _, text in remaining], embedder, pace, self.seconds_left - reserved
+            )
             if not n_fitting:
                 return
             start = time.monotonic()
@@ -137,12 +139,12 @@ class TimeShare(NamedTuple):
     share: float
 
 
-def _n_fitting(texts: Sequence[str], embedder: Embedder, pace: float, seconds: float) -> int:
+def _count_texts_in_time(texts: Sequence[str], embedder: Embedder, pace: float, seconds: float) -> int:
     """Return how many texts to embed next, by the seconds that a byte takes; 0 if none fits any more."""
     # A request to a service takes as long for many texts; here, small batches keep to the time limit.
     if embedder.space.endpoint is not None:
         return min(len(texts), embedder.batch_size)
-    room = min(_MAX_BATCH_BYTES, seconds / pace) if pace else _FIRST_BYTES
+    room = min(_MAX_BATCH_BYTES, seconds / pace) if pace else _FIRST_BATCH_BYTES
     n_fitting = sum(length <= room for length in accumulate(map(_n_bytes, texts)))
     return n_fitting if pace else max(n_fitting, 1)
 

@@ -18,14 +18,14 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, exact_text
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.ranking.analyzer import query_words, words
+from directory_indexer.ranking.analyzer import query_words, split_into_words
 from directory_indexer.ranking.candidates import NO_EXPLANATION
-from directory_indexer.ranking.definitions import definition_of, names_in, surest_definition
+from directory_indexer.ranking.definitions import definition_form, most_certain_definition, names_in
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.query_syntax import has_role
-from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.ranking.word_forms import fts_phrase
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, other_copies
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
@@ -48,7 +48,7 @@ def boost_definitions(
     if len(names) != 1:
         return tuple(hits)
     qualifiers = _qualifiers(query, names[0])
-    if qualifiers and hits and _holds(candidates[hits[0].chunk_id], query):
+    if qualifiers and hits and _contains_any_word(candidates[hits[0].chunk_id], query):
         return tuple(hits)
     ranked = list(hits)
     ranks = {hit.chunk_id: rank for rank, hit in enumerate(ranked)}
@@ -58,7 +58,7 @@ def boost_definitions(
         if best.path in seen or not _is_code(best):
             continue
         seen.add(best.path)
-        defining = _defining(best, candidates, names, qualifiers)
+        defining = _best_defining_chunk(best, candidates, names, qualifiers)
         if defining is None or defining == hit.chunk_id:
             continue
         if (other := ranks.get(defining)) is not None:
@@ -77,15 +77,15 @@ def _qualifiers(query: Query, name: str) -> frozenset[str]:
     return frozenset(typed.tokens if typed else ()) - {*query_words(name)}
 
 
-def _holds(chunk: IndexedChunk, query: Query) -> bool:
+def _contains_any_word(chunk: IndexedChunk, query: Query) -> bool:
     """Whether a passage has one of the words of a query literally."""
     text = chunk.chunk.text.casefold()
     return any(word.text.casefold() in text for word in query.words)
 
 
-def _is_below(chunk: IndexedChunk, qualifiers: frozenset[str]) -> bool:
+def _has_qualifiers(chunk: IndexedChunk, qualifiers: frozenset[str]) -> bool:
     """Whether the heading and the path of a passage have all of these words."""
-    return not qualifiers or qualifiers <= {*words(f"{chunk.chunk.heading} {chunk.path}")}
+    return not qualifiers or qualifiers <= {*split_into_words(f"{chunk.chunk.heading} {chunk.path}")}
 
 
 def heading_expression(plan: MatchPlan) -> str | None:
@@ -93,7 +93,7 @@ def heading_expression(plan: MatchPlan) -> str | None:
     names = names_in(plan.query)
     if plan.expression is None or len(plan.query.words) != 1 or len(names) != 1:
         return None
-    return f"({plan.expression}) AND (heading : {phrase_of(tuple(query_words(names[0])))})"
+    return f"({plan.expression}) AND (heading : {fts_phrase(tuple(query_words(names[0])))})"
 
 
 def _definitions_first(
@@ -112,22 +112,22 @@ def _definitions_first(
     if is_word and not (ranked and _is_code(candidates[ranked[0].chunk_id])):
         return list(ranked)
     ranks = {hit.chunk_id: rank for rank, hit in enumerate(ranked)}
-    defining = (chunk for chunk in candidates.values() if _is_below(chunk, qualifiers))
-    kinds = {chunk.chunk_id: kind for chunk in defining if (kind := _kind_of(chunk, name)) is not None}
+    defining = (chunk for chunk in candidates.values() if _has_qualifiers(chunk, qualifiers))
+    kinds = {chunk.chunk_id: kind for chunk in defining if (kind := _classify_definition(chunk, name)) is not None}
     sure = [chunk_id for chunk_id, kind in kinds.items() if kind.is_sure]
     hidden = [] if any(chunk_id in ranks for chunk_id in sure) else sorted(sure, key=kinds.__getitem__)[:1]
     last = len(ranked)
 
-    def key(hit: Ranked) -> tuple[_Kind, int]:
-        kind = kinds.get(hit.chunk_id, _USE)
-        return (kind if kind.is_sure or not is_word else _USE), ranks.get(hit.chunk_id, last)
+    def key(hit: Ranked) -> tuple[_DefinitionKind, int]:
+        kind = kinds.get(hit.chunk_id, _MERE_USE)
+        return (kind if kind.is_sure or not is_word else _MERE_USE), ranks.get(hit.chunk_id, last)
 
     in_order = sorted((*ranked, *(Ranked(chunk_id, 0.0, NO_EXPLANATION) for chunk_id in hidden)), key=key)
     scores = [hit.score for hit in ranked] or [1.0]
     return [hit._replace(score=scores[min(rank, last - 1)]) for rank, hit in enumerate(in_order)]
 
 
-class _Kind(NamedTuple):
+class _DefinitionKind(NamedTuple):
     """Rank of a definition in a passage, the surest being the smallest."""
 
     is_unsure: bool
@@ -139,43 +139,43 @@ class _Kind(NamedTuple):
         return not self.is_unsure
 
 
-_USE: Final = _Kind(is_unsure=True, is_test=True, form=100)
+_MERE_USE: Final = _DefinitionKind(is_unsure=True, is_test=True, form=100)
 
 
-def _kind_of(chunk: IndexedChunk, name: str) -> _Kind | None:
+def _classify_definition(chunk: IndexedChunk, name: str) -> _DefinitionKind | None:
     """Return how surely a passage defines a name: by a keyword before it, or by its heading in the index."""
-    definition = surest_definition([name], chunk.chunk.text) if _is_code(chunk) else None
+    definition = most_certain_definition([name], chunk.chunk.text) if _is_code(chunk) else None
     if definition is None:
         return None
-    is_sure = definition.form == 0 or _is_headed(chunk, name)
-    return _Kind(not is_sure, is_sure and has_role(chunk.path, "test"), definition.form if is_sure else 0)
+    is_sure = definition.form == 0 or _has_name_in_heading(chunk, name)
+    return _DefinitionKind(not is_sure, is_sure and has_role(chunk.path, "test"), definition.form if is_sure else 0)
 
 
-def _is_headed(chunk: IndexedChunk, name: str) -> bool:
+def _has_name_in_heading(chunk: IndexedChunk, name: str) -> bool:
     """Whether a passage has a name as its heading; several small sections share one, separated by commas."""
     names = chunk.chunk.heading.rpartition(HEADING_SEPARATOR)[2].split(", ")
-    return any(_QUALIFIED.sub("", text.partition("<")[0]) == name for text in names)
+    return any(_QUALIFIED_NAME.sub("", text.partition("<")[0]) == name for text in names)
 
 
 def _is_code(chunk: IndexedChunk) -> bool:
     return chunk.facts.kind in GROUPS["code"]
 
 
-def _defines(chunk: IndexedChunk, names: Sequence[str]) -> bool:
-    return _is_code(chunk) and definition_of(names, chunk.chunk.text) is not None
+def _defines_any(chunk: IndexedChunk, names: Sequence[str]) -> bool:
+    return _is_code(chunk) and definition_form(names, chunk.chunk.text) is not None
 
 
-def _defining(
+def _best_defining_chunk(
     best: IndexedChunk, candidates: Mapping[ChunkId, IndexedChunk], names: Sequence[str], qualifiers: frozenset[str]
 ) -> ChunkId | None:
     others = sorted(
         (chunk for chunk in candidates.values() if chunk.path == best.path), key=lambda chunk: chunk.chunk.ordinal
     )
-    defining = (chunk for chunk in (best, *others) if _defines(chunk, names) and _is_below(chunk, qualifiers))
+    defining = (chunk for chunk in (best, *others) if _defines_any(chunk, names) and _has_qualifiers(chunk, qualifiers))
     return next((chunk.chunk_id for chunk in defining), None)
 
 
-_QUALIFIED: Final = re.compile(r".*[.:#]")
+_QUALIFIED_NAME: Final = re.compile(r".*[.:#]")
 """The qualifier of a name in a heading such as `res.cookie`."""
 
 
@@ -225,42 +225,42 @@ def named_passages(
     def at(path: FilePath, line: int) -> IndexedChunk | None:
         if path not in texts:
             texts[path] = snapshot.chunks.of_file(path)
-        return _nearest(texts[path], line)
+        return _nearest_to_line(texts[path], line)
 
     for frame in frames if paths else ():
-        for stored in _passages(frame, paths, at):
+        for stored in _passages_of_frame(frame, paths, at):
             yield stored, frame.line if stored.chunk.start_line <= frame.line <= stored.chunk.end_line else None
 
 
-def _passages(
+def _passages_of_frame(
     frame: Frame, paths: Iterable[FilePath], at: Callable[[FilePath, int], IndexedChunk | None]
 ) -> list[IndexedChunk]:
     """Return the passages that a frame may mean: in the files with the longest common end, those that fit best."""
-    ends = {path: n for path in paths if (n := _n_common_parts(frame.path, path))}
+    ends = {path: n for path in paths if (n := _count_common_path_parts(frame.path, path))}
     longest = max(ends.values(), default=0)
     if longest < frame.n_telling:
         return []
     chunks = [chunk for path, n in ends.items() if n == longest and (chunk := at(path, frame.line))]
     n_others = frame.path.count("/") + 1 - longest
     is_certain = longest >= _CERTAIN_PARTS or not n_others or (n_others == 1 and len(ends) == 1)
-    fits = {chunk.chunk_id: _n_common_words(frame, chunk) for chunk in chunks}
+    fits = {chunk.chunk_id: _count_common_words(frame, chunk) for chunk in chunks}
     best = max(fits.values(), default=0)
     if not (best or is_certain):
         return []
-    return [chunk for chunk in chunks if fits[chunk.chunk_id] == best][:_MAX_ALIKE]
+    return [chunk for chunk in chunks if fits[chunk.chunk_id] == best][:_MAX_SIMILAR_PATHS]
 
 
-def _n_common_parts(path: str, other: FilePath) -> int:
+def _count_common_path_parts(path: str, other: FilePath) -> int:
     pairs = zip(reversed(path.split("/")), reversed(exact_text(other).split(os.sep)), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _n_common_words(frame: Frame, chunk: IndexedChunk) -> int:
+def _count_common_words(frame: Frame, chunk: IndexedChunk) -> int:
     names = set(_NAME.findall(frame.context)) - _COMMON_NAMES
     return len(names & set(_NAME.findall(f"{chunk.chunk.heading}\n{chunk.chunk.text}")))
 
 
-def _nearest(chunks: Sequence[IndexedChunk], line: int) -> IndexedChunk | None:
+def _nearest_to_line(chunks: Sequence[IndexedChunk], line: int) -> IndexedChunk | None:
     """Return the passage with a line, or the nearest to it if the file has been replaced."""
     return min(
         chunks, key=lambda stored: max(stored.chunk.start_line - line, line - stored.chunk.end_line, 0), default=None
@@ -270,7 +270,7 @@ def _nearest(chunks: Sequence[IndexedChunk], line: int) -> IndexedChunk | None:
 _MAX_NAMED: Final = 8
 _SCORE_STEP: Final = 0.01
 _CERTAIN_PARTS: Final = 2
-_MAX_ALIKE: Final = 3
+_MAX_SIMILAR_PATHS: Final = 3
 _COMMON_NAMES: Final = frozenset(
     "File line from async await return const self this the and for not error Error".split()
 )

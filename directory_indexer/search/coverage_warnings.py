@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.search.scope import Scope, path_tests
 
 
-_ALWAYS: Final = {
+_NAMES_OF_REASONS: Final = {
     "failed": ("file that failed", "files that failed"),
     "too large": ("file too large", "files too large"),
     "encrypted": ("encrypted file", "encrypted files"),
@@ -34,7 +34,7 @@ _ALWAYS: Final = {
     "unreadable": ("scanned page that OCR cannot read", "scanned pages that OCR cannot read"),
     "refused": ("passage that the provider refuses to embed", "passages that the provider refuses to embed"),
 }
-_IF_WEAK: Final = {
+_NAMES_OF_REASONS_IF_WEAK: Final = {
     "binary": ("file of no known format", "files of no known format"),
     "secret": ("file left out as a secret", "files left out as secrets"),
     "broken link": ("broken link", "broken links"),
@@ -47,8 +47,8 @@ _IF_WEAK: Final = {
 
 def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, is_weak: bool) -> Iterator[Note]:
     """Yield warnings on what no search can find within the scope of a request; more of them if no hit is good."""
-    names = _names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
-    gaps = _gaps(snapshot, names)
+    names = _reason_names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
+    gaps = _gaps_in_scope(snapshot, names)
     if gaps:
         is_in_scope = path_tests(snapshot, request, query)
         gaps = [gap for gap in gaps if is_in_scope(gap.path) and may_be_of_kind(gap.path, request, query)]
@@ -59,8 +59,8 @@ def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, 
 
 def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[Note]:
     """Yield the same warnings for the whole index and a keyword search."""
-    names = _names(is_weak=is_weak, by_words=True)
-    yield from _format_warnings(_gaps(snapshot, names), names, snapshot.left_out.unfinished())
+    names = _reason_names(is_weak=is_weak, by_words=True)
+    yield from _format_warnings(_gaps_in_scope(snapshot, names), names, snapshot.left_out.unfinished())
 
 
 def may_be_of_kind(path: FilePath, request: SearchRequest, query: Query) -> bool:
@@ -70,14 +70,14 @@ def may_be_of_kind(path: FilePath, request: SearchRequest, query: Query) -> bool
     return kind is None or any(kind in (GROUPS.get(name.lower()) or {kind_for_alias(name)}) for name in kinds)
 
 
-def _names(*, is_weak: bool, by_words: bool) -> dict[str, tuple[str, str]]:
-    names = {**_ALWAYS, **(_IF_WEAK if is_weak else {})}
+def _reason_names(*, is_weak: bool, by_words: bool) -> dict[str, tuple[str, str]]:
+    names = {**_NAMES_OF_REASONS, **(_NAMES_OF_REASONS_IF_WEAK if is_weak else {})}
     if by_words:
         del names["refused"]
     return names
 
 
-def _gaps(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[CoverageGap]:
+def _gaps_in_scope(snapshot: Snapshot, names: dict[str, tuple[str, str]]) -> list[CoverageGap]:
     return [gap for gap in snapshot.left_out.gaps(tuple(names)) if gap.reason in names]
 
 
@@ -145,22 +145,22 @@ def embedding_warnings(
         note = f"{status} to be embedded again; until then {former.space.name} answers"
         yield Note(note, NoteKind.EMBEDDING)
         return
-    holders = _holders(scopes)
+    holders = _holder_ids(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
-        n_chunks = snapshot.chunks.count_held(holders)
+        n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are = "are" if n_waiting > 1 else "is"
-        note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_searchable_so_far(making)}"
+        note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_describe_embedded_so_far(making)}"
         yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are embedded yet")
 
 
-def _holders(scopes: Sequence[Scope]) -> frozenset[int] | None:
+def _holder_ids(scopes: Sequence[Scope]) -> frozenset[int] | None:
     """Return the files that hold the texts of scopes; None for all files."""
     parts = [scope.holder_ids for scope in scopes if scope.holder_ids is not None]
     return frozenset().union(*parts) if len(parts) == len(scopes) else None
 
 
-def _searchable_so_far(embedder: OnDemandEmbedder | None) -> str:
+def _describe_embedded_so_far(embedder: OnDemandEmbedder | None) -> str:
     if embedder is None or not embedder.embedded:
         return "they are found by words alone"
     n_others = len(embedder.not_embedded - embedder.embedded)

@@ -38,14 +38,14 @@ def directory_usage(
     if within is None:
         top = _Branch(FilePath(""))
         for root, counts in by_root.items():
-            top.inner[root] = _tree(root, counts)
+            top.inner[root] = _build_tree(root, counts)
         top.sum_up()
-        return _usage_of(top, "", depth=depth + 1, most=most)
+        return _usage_of_branch(top, "", depth=depth + 1, most=most)
     tracked = next((root for root in by_root if lies_in(within, root)), None)
     if tracked is None:
         raise NotIndexedError(f"{display(within)} is not tracked", hint="dirindex status shows what is")
-    branch = _tree(within, [count for count in by_root[tracked] if lies_in(count.path, within)])
-    return _usage_of(branch, os.path.basename(within) or within, depth=depth, most=most)
+    branch = _build_tree(within, [count for count in by_root[tracked] if lies_in(count.path, within)])
+    return _usage_of_branch(branch, os.path.basename(within) or within, depth=depth, most=most)
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class _Branch:
             branch.total = sum_counts(branch.path, parts)
 
 
-def _tree(root: FilePath, counts: Iterable[DirectoryCount]) -> _Branch:
+def _build_tree(root: FilePath, counts: Iterable[DirectoryCount]) -> _Branch:
     top = _Branch(root)
     prefix = prefix_of(root)
     for count in counts:
@@ -81,16 +81,22 @@ def _tree(root: FilePath, counts: Iterable[DirectoryCount]) -> _Branch:
     return top
 
 
-def _usage_of(branch: _Branch, name: str, *, depth: int, most: int) -> DirectoryUsage:
+def _usage_of_branch(branch: _Branch, name: str, *, depth: int, most: int) -> DirectoryUsage:
     if not depth:
         return DirectoryUsage(branch.path, name, branch.total)
-    children = [_collapsed(child_name, child) for child_name, child in branch.inner.items() if child.total.n_files]
+    children = [
+        _collapse_single_children(child_name, child)
+        for child_name, child in branch.inner.items()
+        if child.total.n_files
+    ]
     children.sort(key=lambda item: (-item[1].total.n_bytes, item[0]))
-    places = tuple(_usage_of(child, child_name, depth=depth - 1, most=most) for child_name, child in children[:most])
+    places = tuple(
+        _usage_of_branch(child, child_name, depth=depth - 1, most=most) for child_name, child in children[:most]
+    )
     return DirectoryUsage(branch.path, name, branch.total, places, len(children) - len(places))
 
 
-def _collapsed(name: str, branch: _Branch) -> tuple[str, _Branch]:
+def _collapse_single_children(name: str, branch: _Branch) -> tuple[str, _Branch]:
     """Descend past directories that contain nothing but one directory."""
     while not branch.own and len(branch.inner) == 1:
         [(only, branch)] = branch.inner.items()

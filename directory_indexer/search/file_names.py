@@ -36,7 +36,7 @@ _MAX_BEFORE_TEXTS: Final = 5
 
 _MAX_NAMED: Final = 20
 _MAX_LISTED: Final = 5
-_NO_OWN_TEXT: Final = "no text of its own"
+_NO_OWN_TEXT_REASON: Final = "no text of its own"
 _MEMBERS: Final = f"!{os.sep}"
 _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _NO_CONTENT: Final = ContentHash(b"")
@@ -76,10 +76,10 @@ def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
     typed = typed._replace(is_unfinished=request.is_unfinished, unknown=unknown)
     known_files = snapshot.path_lookup.with_all([word for word in typed.words if word.isascii()])
     places = [
-        *_files(filter(is_meant, known_files), typed),
-        *_directories(snapshot, request, query, typed, known_files),
+        *_matching_files(filter(is_meant, known_files), typed),
+        *_matching_directories(snapshot, request, query, typed, known_files),
     ]
-    best = sorted(places, key=lambda place: _rank(place, typed, request.near))
+    best = sorted(places, key=lambda place: _sort_key(place, typed, request.near))
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 
@@ -111,7 +111,7 @@ def merge_named_files(
     paths = {hit.path for hit in texts}
     places = [*first, *(place for place in others if place.path not in paths)]
     passages = best | _first_passages(snapshot, [place for place in places if place.path not in best], request)
-    return merge_named_hits([_named_hit(snapshot, place, passages.get(place.path)) for place in places], texts)
+    return merge_named_hits([_hit_of_named_path(snapshot, place, passages.get(place.path)) for place in places], texts)
 
 
 def merge_named_hits(named: Sequence[Hit], texts: Sequence[Hit]) -> tuple[Hit, ...]:
@@ -133,7 +133,7 @@ def _scope_test(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
             return scope.file_ids is None or file.id in scope.file_ids
         return (
             says_nothing
-            and (not kinds or (_kind(file.path) != "" and may_be_of_kind(file.path, request, query)))
+            and (not kinds or (_kind_of_path(file.path) != "" and may_be_of_kind(file.path, request, query)))
             and (dated.since is None or file.mtime_ns / 1e9 >= dated.since)
             and (dated.until is None or file.mtime_ns / 1e9 < dated.until)
             and is_meant(file.path)
@@ -150,13 +150,13 @@ def _known_files_at(snapshot: Snapshot, paths: Sequence[str]) -> list[PathMatch]
     return sorted(snapshot.path_lookup.with_all(plain), key=lambda file: file.path)
 
 
-def _files(known_files: Iterable[PathMatch], typed: TypedName) -> Iterator[NamedPath]:
+def _matching_files(known_files: Iterable[PathMatch], typed: TypedName) -> Iterator[NamedPath]:
     for file in known_files:
         if match := name_match(typed, os.path.basename(file.path)):
             yield NamedPath(file.path, file.reason, match, file.id)
 
 
-def _directories(
+def _matching_directories(
     snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, known_files: Iterable[PathMatch]
 ) -> Iterator[NamedPath]:
     """Yield the matching ancestors of some files, unless a query searches for files alone."""
@@ -180,7 +180,7 @@ def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
             directory = os.path.dirname(directory)  # noqa: PLW2901 - climbs to the parent
 
 
-def _rank(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
+def _sort_key(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
     match = place.match or NameMatch.PARTS
     # A directory has no extension: a match of its whole name is that of a stem.
     match = max(match, NameMatch.STEM) if place.is_directory else match
@@ -208,15 +208,15 @@ def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: Se
     return {hit.path: hit for hit in make_hits(passages, excerpt_chars=request.excerpt_chars)}
 
 
-def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
+def _hit_of_named_path(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
     if passage is not None:
         explanation = passage.explanation._replace(signals={**passage.explanation.signals, "name": 1.0})
         return passage._replace(score=1.0, named=place, explanation=explanation)
     text = _directory_listing(snapshot, place.path) if place.is_directory else ""
-    reason = place.why_without_text or ("" if place.is_directory else _NO_OWN_TEXT)
+    reason = place.why_without_text or ("" if place.is_directory else _NO_OWN_TEXT_REASON)
     return Hit(
         path=place.path,
-        facts=FileFacts(DIRECTORY if place.is_directory else _kind(place.path)),
+        facts=FileFacts(DIRECTORY if place.is_directory else _kind_of_path(place.path)),
         score=1.0,
         chunk_id=new_chunk_id(place.path, _NO_CONTENT, 0),
         ordinal=0,
@@ -233,11 +233,11 @@ def _named_hit(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit
 
 def _directory_listing(snapshot: Snapshot, directory: FilePath) -> str:
     """Format the first files in a directory, a line each."""
-    paths, n_files = snapshot.path_lookup.first_in(directory, limit=_MAX_LISTED)
+    paths, n_files = snapshot.path_lookup.first_files_in(directory, limit=_MAX_LISTED)
     more = f"and {n_files - len(paths):,} more\n" if n_files > len(paths) else ""
     return "".join(f"{display(FilePath(path[len(prefix_of(directory)) :]))}\n" for path in paths) + more
 
 
-def _kind(path: FilePath) -> str:
+def _kind_of_path(path: FilePath) -> str:
     """Return the kind of a file by its name; "" if its name does not show it."""
     return kind_for_alias(os.path.splitext(path)[1]) or ""

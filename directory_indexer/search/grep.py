@@ -144,12 +144,12 @@ def grep_warnings(
     snapshot: Snapshot, request: GrepRequest, matches: Grep, *, has_any: bool, seconds: float
 ) -> tuple[str, ...]:
     """Return warnings on what could not be searched, more if nothing matched, and on why a slow search was slow."""
-    is_slow = seconds > _SLOW and not matches.uses_index and not request.invert
+    is_slow = seconds > _SLOW_SECONDS and not matches.uses_index and not request.invert
     if request.is_everywhere:
         gaps = index_warnings(snapshot, is_weak=not has_any)
     else:
-        gaps = scope_warnings(snapshot, *_as_search(request), is_weak=not has_any)
-    return (*((_ALL_READ,) if is_slow else ()), *map(str, gaps))
+        gaps = scope_warnings(snapshot, *_as_search_request(request), is_weak=not has_any)
+    return (*((_ALL_TEXTS_READ_NOTE,) if is_slow else ()), *map(str, gaps))
 
 
 class ScopedFiles(NamedTuple):
@@ -174,11 +174,11 @@ def files_in_scope(snapshot: Snapshot, request: GrepRequest) -> ScopedFiles:
     if request.is_everywhere:
         return ScopedFiles()  # without importing the module that resolves a scope
     require_types(request.kinds)
-    scope = resolve_scope(snapshot, *_as_search(request))
+    scope = resolve_scope(snapshot, *_as_search_request(request))
     return ScopedFiles(scope.file_ids, scope.file_ids_json, scope.holder_ids)
 
 
-def _as_search(request: GrepRequest) -> tuple[SearchRequest, Query]:
+def _as_search_request(request: GrepRequest) -> tuple[SearchRequest, Query]:
     """Return the search request and query with the same scope."""
     search = SearchRequest("", mode=SearchMode.KEYWORD, scope=request.scope, kinds=request.kinds, globs=request.globs)
     return search, Query("", "")
@@ -197,11 +197,11 @@ def _matching_texts(
         if scope.holder_ids is None or stretch.file_id in scope.holder_ids:
             stretches.setdefault(stretch.file_id, []).append(stretch)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.texts(files_with(snapshot, scope, stretches)):
+    for file in snapshot.files.texts(ids_of_sharing_files(snapshot, scope, stretches)):
         yield file, snapshot.stretches.of_file(file.holder_id) if shows_context else stretches[file.holder_id]
 
 
-def files_with(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
+def ids_of_sharing_files(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
     """Return the files of a scope whose texts these files hold, as a JSON array of their ids."""
     sharing = snapshot.shared_texts.sharing(holder_ids)
     file_ids = {*holder_ids, *(file.id for files in sharing.values() for file in files)}
@@ -269,5 +269,7 @@ class FileReader:
         return bisect_right(self._page_starts, stretch.start_char + len(stretch.text[:at].decode())) or 1
 
 
-_ALL_READ: Final = "slow, because all texts were read: the pattern has no rare word in it that the index could look up"
-_SLOW: Final = 1.0
+_ALL_TEXTS_READ_NOTE: Final = (
+    "slow, because all texts were read: the pattern has no rare word in it that the index could look up"
+)
+_SLOW_SECONDS: Final = 1.0

@@ -15,12 +15,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from directory_indexer.matching import Clause
-from directory_indexer.ranking.analyzer import WordsWithPart, fold
+from directory_indexer.ranking.analyzer import WordsWithPart, fold_spelling
 from directory_indexer.ranking.han import simplified
 from directory_indexer.storage.documents.line_ranges import WordLookup
 
 
-class Piece(NamedTuple):
+class WordPiece(NamedTuple):
     """A word of the index, or a part of one where the text does not include its beginning or end."""
 
     text: str
@@ -33,11 +33,11 @@ class Piece(NamedTuple):
         return self.begins and self.ends
 
 
-def piece_rows(text: str) -> list[tuple[Piece, ...]]:
+def alternative_pieces(text: str) -> list[tuple[WordPiece, ...]]:
     """Split a text into rows of pieces; those of a row are consecutive words of the index."""
-    rows: list[tuple[Piece, ...]] = []
-    row: list[Piece] = []
-    for run in re.finditer(_RUN, "".join(map(_shape, text))):
+    rows: list[tuple[WordPiece, ...]] = []
+    row: list[WordPiece] = []
+    for run in re.finditer(_RUN_PATTERN, "".join(map(_character_class, text))):
         start, end = run.span()
         match run[0][0]:
             case "a":
@@ -53,35 +53,35 @@ def piece_rows(text: str) -> list[tuple[Piece, ...]]:
     return [pieces for pieces in (*rows, tuple(row)) if pieces]
 
 
-def _word_piece(text: str, start: int, end: int) -> Iterator[Piece]:
-    begins = start > 0 and _shape(text[start - 1]) == " "
-    ends = end < len(text) and _shape(text[end]) == " "
+def _word_piece(text: str, start: int, end: int) -> Iterator[WordPiece]:
+    begins = start > 0 and _character_class(text[start - 1]) == " "
+    ends = end < len(text) and _character_class(text[end]) == " "
     if not ends and not text[end - 1].isascii():
         end -= 1  # a combining mark may follow and form one letter with it
     if start < end:
-        yield Piece(text[start:end].lower(), begins, ends)
+        yield WordPiece(text[start:end].lower(), begins, ends)
 
 
-def _grams(text: str, start: int, end: int) -> Iterator[Piece]:
+def _grams(text: str, start: int, end: int) -> Iterator[WordPiece]:
     """Yield the n-grams of a run without spaces as the analyzer does: a bigram begins at every character."""
     if not _is_han(text[end - 1]):
         end -= 1
     letters = simplified(text[start:end])
     if len(letters) == 1:
-        yield Piece(letters, begins=True, ends=False)
+        yield WordPiece(letters, begins=True, ends=False)
     for at in range(len(letters) - 1):
-        yield Piece(letters[at : at + 2], begins=True, ends=True)
+        yield WordPiece(letters[at : at + 2], begins=True, ends=True)
 
 
 @lru_cache(maxsize=1 << 12)
-def _shape(character: str) -> str:
+def _character_class(character: str) -> str:
     """Classify a character: `a` letter, ` ` separator, `g` letter of a language without spaces, `?` any other."""
     if character.isascii():
         return "a" if character.isalnum() else " "
-    if re.match(_GRAMS, character):
+    if re.match(_GRAM_CHARACTERS, character):
         return "g"
     lowered = character.lower()
-    is_plain = len(lowered) == 1 and unicodedata.normalize("NFKD", lowered) == lowered == fold(character)
+    is_plain = len(lowered) == 1 and unicodedata.normalize("NFKD", lowered) == lowered == fold_spelling(character)
     return "a" if is_plain and lowered.isalpha() else "?"
 
 
@@ -89,8 +89,8 @@ def _is_han(character: str) -> bool:
     return "\u4e00" <= character <= "\u9fff"
 
 
-_RUN: Final = r"a+| +|g+|\?+"
-_GRAMS: Final = "[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]"
+_RUN_PATTERN: Final = r"a+| +|g+|\?+"
+_GRAM_CHARACTERS: Final = "[\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]"
 
 
 class Vocabulary(Protocol):
@@ -116,7 +116,7 @@ def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup
     requirements = [
         requirement for clause in clauses if (requirement := _clause_requirement(clause, vocabulary, words))
     ]
-    max_chunks = vocabulary.n_chunks * _LARGEST_SHARE
+    max_chunks = vocabulary.n_chunks * _MAX_SHARE
     selective = [requirement for requirement in requirements if requirement.n_chunks <= max_chunks]
     useful = sorted(selective, key=lambda requirement: requirement.n_chunks)[:_MAX_REQUIREMENTS]
     if not useful:
@@ -139,17 +139,17 @@ class _WordFinder:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._known: dict[Piece, list[tuple[str, int]]] = {}
+        self._known: dict[WordPiece, list[tuple[str, int]]] = {}
         self.last_row: int | None = None
         """The last chunk whose words are known, if not all are."""
 
-    def words_of(self, piece: Piece) -> list[tuple[str, int]]:
+    def words_of(self, piece: WordPiece) -> list[tuple[str, int]]:
         """Return the words that a piece may be, with the number of chunks of each."""
         if piece not in self._known:
             self._known[piece] = self._find(piece)
         return self._known[piece]
 
-    def _find(self, piece: Piece) -> list[tuple[str, int]]:
+    def _find(self, piece: WordPiece) -> list[tuple[str, int]]:
         text = piece.text
         if piece.is_word:
             return list(self._vocabulary.counts((text,)).items())
@@ -166,7 +166,7 @@ def _clause_requirement(clause: Clause, vocabulary: Vocabulary, words: _WordFind
     if not all(requirements):
         return None
     known = [requirement for requirement in requirements if requirement is not None and requirement.n_chunks] or [
-        _NOTHING
+        _MATCHES_NOTHING
     ]
     return _Requirement(
         " OR ".join(f"({requirement.whole})" for requirement in known),
@@ -176,7 +176,7 @@ def _clause_requirement(clause: Clause, vocabulary: Vocabulary, words: _WordFind
 
 
 def _text_requirement(text: str, vocabulary: Vocabulary, finder: _WordFinder) -> _Requirement | None:
-    rows = piece_rows(text)
+    rows = alternative_pieces(text)
     words = [piece for row in rows for piece in row if piece.begins]
     known = [requirement for piece in words if (requirement := _piece_requirement(piece, finder)) is not None]
     max_chunks = vocabulary.n_chunks * _SMALL_SHARE
@@ -187,40 +187,44 @@ def _text_requirement(text: str, vocabulary: Vocabulary, finder: _WordFinder) ->
     if not known:
         return None
     rarest = min(known, key=lambda requirement: requirement.n_chunks)
-    phrases = [phrase for row in rows if (phrase := _phrase(row))]
+    phrases = [phrase for row in rows if (phrase := _phrase_expression(row))]
     return _Requirement(" AND ".join([f"({rarest.whole})", *phrases]), rarest.part, rarest.n_chunks)
 
 
-def _piece_requirement(piece: Piece, finder: _WordFinder) -> _Requirement | None:
+def _piece_requirement(piece: WordPiece, finder: _WordFinder) -> _Requirement | None:
     matches = finder.words_of(piece)
     if len(matches) > _MAX_WORDS:
         return None
     n_chunks = sum(count for _, count in matches)
     if not matches:
-        return _NOTHING
-    words = f"{_quoted(piece.text)} *" if piece.begins and not piece.ends else _any_of(word for word, _ in matches)
+        return _MATCHES_NOTHING
+    words = (
+        f"{_quote_for_fts(piece.text)} *"
+        if piece.begins and not piece.ends
+        else _any_of_expression(word for word, _ in matches)
+    )
     return _Requirement(words, words, n_chunks)
 
 
-def _phrase(row: Sequence[Piece]) -> str:
+def _phrase_expression(row: Sequence[WordPiece]) -> str:
     """Return the phrase of the consecutive words of a row, without the one that it begins within."""
     known = [piece for piece in row if piece.begins]
     if len(known) <= 1:
         return ""
-    return f"{_quoted(' '.join(piece.text for piece in known))}{'' if known[-1].ends else ' *'}"
+    return f"{_quote_for_fts(' '.join(piece.text for piece in known))}{'' if known[-1].ends else ' *'}"
 
 
-def _any_of(words: Iterable[str]) -> str:
-    return " OR ".join(map(_quoted, words))
+def _any_of_expression(words: Iterable[str]) -> str:
+    return " OR ".join(map(_quote_for_fts, words))
 
 
-def _quoted(words: str) -> str:
+def _quote_for_fts(words: str) -> str:
     return json.dumps(words, ensure_ascii=False).replace('\\"', '""')
 
 
-_NO_WORD: Final = '"\U0010fffd"'
-_NOTHING: Final = _Requirement(_NO_WORD, _NO_WORD, 0)
-_LARGEST_SHARE: Final = 0.4
+_UNINDEXED_WORD: Final = '"\U0010fffd"'
+_MATCHES_NOTHING: Final = _Requirement(_UNINDEXED_WORD, _UNINDEXED_WORD, 0)
+_MAX_SHARE: Final = 0.4
 _SMALL_SHARE: Final = 0.01
 _MAX_REQUIREMENTS: Final = 3
 _MAX_WORDS: Final = 1000

@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
-from directory_indexer.chunking.chunks import Chunk, LineCut, row_at
+from directory_indexer.chunking.chunks import Chunk, LineCut, row_and_column_at
 from directory_indexer.core.files import Box, RecognisedPages, Recognition, Scan, ScannedPassage, Word
 from directory_indexer.core.ids import ChunkId, new_chunk_id
 from directory_indexer.core.lazy import lazily
@@ -109,7 +109,7 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
 def _sheet_place(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
     """Return the row and the first cell of a sheet in which an excerpt matches; 0 and "" if they are unknown."""
     n_lines = excerpt.line - chunk.start_line
-    if (place := row_at(chunk.cell, n_lines)) is None:
+    if (place := row_and_column_at(chunk.cell, n_lines)) is None:
         return 0, ""
     column, number = place
     n_cells = _cells_before_match(chunk, excerpt)
@@ -139,15 +139,15 @@ class QueryAnswer(NamedTuple):
     corrections: tuple[Correction, ...] = ()
 
 
-def fuse(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
+def fuse_query_answers(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
     """Merge answers, best first; the best hit of every query with a good one is among the first."""
     by_chunk: defaultdict[ChunkId, list[RankedPassage]] = defaultdict(list)
     for passage in chain.from_iterable(answer.passages for answer in answers):
         by_chunk[passage.ranked.chunk_id].append(passage)
-    passages = sorted(map(_combine, by_chunk.values()), key=_sort_key)
+    passages = sorted(map(_combine_same_passage, by_chunk.values()), key=_sort_key)
     bests = [answer.passages[0].ranked.chunk_id for answer in answers if answer.passages and not answer.is_weak]
     return QueryAnswer(
-        passages=tuple(_with_bests(passages, frozenset(bests), limit)),
+        passages=tuple(_keep_best_hits(passages, frozenset(bests), limit)),
         notes=tuple(dict.fromkeys(note for answer in answers for note in answer.notes)),
         is_truncated=len(passages) > limit or any(answer.is_truncated for answer in answers),
         is_weak=all(answer.is_weak for answer in answers),
@@ -170,7 +170,7 @@ def nearest_copy(
     snapshot: Snapshot, chunk: IndexedChunk, others: Sequence[FilePath], near: FilePath | None
 ) -> IndexedChunk:
     """Return a passage in that of all files with it that is nearest to a directory; its own if none is nearer."""
-    nearest = max((chunk.path, *others), key=partial(_nearness, near))
+    nearest = max((chunk.path, *others), key=partial(_path_nearness, near))
     if nearest == chunk.path:
         return chunk
     words = chunk.chunk.text.split()
@@ -182,7 +182,7 @@ def nearest_in_scope(
 ) -> dict[ChunkId, IndexedChunk]:
     """Return each passage in a file of the scope: of those that share its text, the nearest, else the first."""
     copies = copies_in_scope(snapshot, chunks, scope).items()
-    return {id_: max(files, key=lambda stored: _nearness(near, stored.path)) for id_, files in copies if files}
+    return {id_: max(files, key=lambda stored: _path_nearness(near, stored.path)) for id_, files in copies if files}
 
 
 def copies_in_scope(
@@ -190,7 +190,9 @@ def copies_in_scope(
 ) -> dict[ChunkId, list[IndexedChunk]]:
     """Return each passage once for each file of the scope that shares its text, sorted by path."""
     sharing = snapshot.shared_texts.sharing({stored.holder_id for stored in chunks.values()})
-    return {id_: list(_in_files(stored, sharing.get(stored.holder_id, ()), scope)) for id_, stored in chunks.items()}
+    return {
+        id_: list(_copies_in_files(stored, sharing.get(stored.holder_id, ()), scope)) for id_, stored in chunks.items()
+    }
 
 
 def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
@@ -248,7 +250,7 @@ def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: Re
     )
 
 
-def _combine(passages: Sequence[RankedPassage]) -> RankedPassage:
+def _combine_same_passage(passages: Sequence[RankedPassage]) -> RankedPassage:
     """Return a passage as found by the query that it answers best, with the score of all."""
     best = max(passages, key=lambda passage: passage.ranked.score)
     score = 1 - math.prod(1 - passage.ranked.score for passage in passages)
@@ -259,7 +261,7 @@ def _sort_key(passage: RankedPassage) -> tuple[float, str, int]:
     return -passage.ranked.score, passage.chunk.path, passage.chunk.chunk.start_line
 
 
-def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
+def _keep_best_hits(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], limit: int) -> list[RankedPassage]:
     n_others = max(limit - len(bests), 0)
     ids = [passage.ranked.chunk_id for passage in passages]
     others = [chunk_id for chunk_id in ids if chunk_id not in bests][:n_others]
@@ -268,7 +270,7 @@ def _with_bests(passages: Sequence[RankedPassage], bests: frozenset[ChunkId], li
     ]
 
 
-def _in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope) -> Iterator[IndexedChunk]:
+def _copies_in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope) -> Iterator[IndexedChunk]:
     if not sharing:
         yield chunk
         return
@@ -278,7 +280,7 @@ def _in_files(chunk: IndexedChunk, sharing: Sequence[SharingFile], scope: Scope)
             yield chunk._replace(path=file.path, mtime_ns=file.mtime_ns)
 
 
-def _nearness(near: FilePath | None, path: FilePath) -> int:
+def _path_nearness(near: FilePath | None, path: FilePath) -> int:
     """Return the number of leading directories that two paths share."""
     pairs = zip((near or "").split(os.sep), path.split(os.sep), strict=False)
     return sum(1 for _ in takewhile(lambda parts: parts[0] == parts[1], pairs))

@@ -21,8 +21,8 @@ from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.analyzer import query_words
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.query_syntax import has_role
-from directory_indexer.ranking.traces import Frame, read_trace
-from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.ranking.traces import Frame, parse_trace
+from directory_indexer.ranking.word_forms import fts_phrase
 from directory_indexer.search.boosts import named_passages
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope, resolve_scope
@@ -97,9 +97,9 @@ class Candidates(NamedTuple):
         weaker = self.files[self.n_strong :]
         beside = [
             candidate
-            for part in _SHARES
+            for part in _BUDGET_SHARES
             if part != "code"
-            for candidate in [file for file in weaker if _part_of(file[0]) == part][:_MAX_BESIDE]
+            for candidate in [file for file in weaker if _category(file[0]) == part][:_MAX_BESIDE]
         ]
         return self._replace(files=(*self.files[: self.n_strong], *beside))
 
@@ -126,7 +126,7 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
     """
     if not request.text.strip():
         raise UsageError("there is no report to read", hint="pass it on standard input: dirindex locate < issue.txt")
-    text = request.text[:_LONGEST_REPORT]
+    text = request.text[:_MAX_REPORT_CHARS]
     search = SearchRequest(
         "",
         mode=request.mode,
@@ -141,9 +141,9 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
         evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
         frames = list(reader.of_frames())
         evidence += (*frames, *reader.of_names(), *reader.of_paths())
-        likeliest = [path for path, _, _ in _ranked(evidence) if _part_of(path) == "code"][:_N_LIKELIEST]
+        likeliest = [path for path, _, _ in _rank_files(evidence) if _category(path) == "code"][:_N_LIKELIEST]
         evidence += (*reader.beside(likeliest), *reader.changed_together(likeliest))
-    ranked = list(_ranked(evidence))
+    ranked = list(_rank_files(evidence))
     least = _STRONG_SHARE * ranked[0][2] if frames else 0.0
     n_strong = sum(score >= least for _, _, score in ranked)
     return Candidates(tuple((path, own) for path, own, _ in ranked), n_strong, notes)
@@ -153,19 +153,21 @@ def select_within(candidates: Candidates, max_tokens: int) -> Located:
     """Return the places to read of the candidates; they and their list take at most `max_tokens` tokens."""
     parts: dict[str, tuple[Spot, ...]] = {}
     left = max_tokens
-    for name, share in _SHARES.items():  # code comes last, and gets what tests and documents leave
-        files = [candidate for candidate in candidates.files if _part_of(candidate[0]) == name]
-        parts[name] = tuple(_fitting(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
+    for name, share in _BUDGET_SHARES.items():  # code comes last, and gets what tests and documents leave
+        files = [candidate for candidate in candidates.files if _category(candidate[0]) == name]
+        parts[name] = tuple(_fit_spots(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
         left -= sum(spot.tokens for spot in parts[name])
     n_shown = len({spot.path for part in parts.values() for spot in part})
     n_left_out = len(candidates.files) - n_shown
     return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
 
 
-def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int, *, max_tokens: int) -> Iterator[Spot]:
+def _fit_spots(
+    files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int, *, max_tokens: int
+) -> Iterator[Spot]:
     """Yield the places that fit into a budget: a file's next place competes with the first ones of later files."""
     step = max(_FILES_BEFORE_NEXT_SPOT, _FILES_BEFORE_NEXT_SPOT * max_tokens // _USUAL_TOKENS)
-    spots = [_spots(path, evidence, is_likely=rank < _N_LONG) for rank, (path, evidence) in enumerate(files)]
+    spots = [_spots_of_file(path, evidence, is_likely=rank < _N_LONG) for rank, (path, evidence) in enumerate(files)]
     queue = [(rank, rank) for rank in range(len(files))]
     chosen: defaultdict[int, list[Spot]] = defaultdict(list)
     while queue:
@@ -182,7 +184,7 @@ def _fitting(files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int
 def _queries(text: str) -> Iterator[tuple[str, float]]:
     """Yield the queries with their weights: the first line, and the whole report if it is longer."""
     lines = [line for line in text.strip().splitlines() if line.strip()]
-    title = " ".join(_WORDS.findall(lines[0]))[:_LONGEST_TITLE]
+    title = " ".join(_WORDS.findall(lines[0]))[:_MAX_TITLE_CHARS]
     if title:
         yield title, _TITLE_WEIGHT
     if len(lines) > 1:
@@ -212,8 +214,8 @@ class _Report:
 
     def of_frames(self) -> Iterator[Evidence]:
         """Yield the lines that frames and hunks name."""
-        hunks = list(_hunks(self._text))
-        trace = read_trace(self._text)
+        hunks = list(_frames_of_diff(self._text))
+        trace = parse_trace(self._text)
         for reason, weight, frames in (
             ("changed in the diff", _HUNK_WEIGHT, hunks),
             ("frame", _FRAME_WEIGHT, trace.frames),
@@ -234,7 +236,7 @@ class _Report:
         names = names_in(self._text)
         for name, n_times in names.items():
             chunks = self._headed(name)
-            if len(chunks) <= _MAX_ALIKE:
+            if len(chunks) <= _MAX_SIMILAR_PATHS:
                 weight = _NAME_WEIGHT * min(1 + n_times / 4, 2) / max(len(chunks), 1) ** 0.7
                 yield from (self._at(chunk, name, f"defines {name}", weight) for chunk in chunks)
             yield from self._uses(name, n_times)
@@ -243,7 +245,7 @@ class _Report:
         """Yield the first passage of each file that uses a rare name."""
         tokens = tuple(query_words(name))
         ranked = self._snapshot.words.ranked(
-            f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_USES + 1
+            f"text : {fts_phrase(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_USES + 1
         )
         if not tokens or len(ranked) > _MAX_USES:
             return
@@ -264,8 +266,8 @@ class _Report:
         """Yield the files that import the likeliest ones, and those that lie beside them."""
         for rank, path in enumerate(paths):
             name = os.path.basename(exact_text(path))
-            module = _module_of(path)
-            phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
+            module = _module_name(path)
+            phrases = [fts_phrase((*query_words(form.format(module)),)) for form in _IMPORTS]
             expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
             chunks = self._with_words(expression, limit=_MAX_IMPORTERS)
             for chunk in chunks:
@@ -288,9 +290,11 @@ class _Report:
         tokens = tuple(query_words(name))
         if not tokens:
             return []
-        chunks = self._with_words(f"heading : {phrase_of(tokens)}", limit=_MAX_ALIKE * 4)
+        chunks = self._with_words(f"heading : {fts_phrase(tokens)}", limit=_MAX_SIMILAR_PATHS * 4)
         return [
-            chunk for chunk in chunks if chunk.facts.kind in GROUPS["code"] and name in _own_names(chunk.chunk.heading)
+            chunk
+            for chunk in chunks
+            if chunk.facts.kind in GROUPS["code"] and name in _heading_names(chunk.chunk.heading)
         ]
 
     def of_paths(self) -> Iterator[Evidence]:
@@ -300,13 +304,13 @@ class _Report:
         for typed in paths:
             parts = [part for part in typed.split("/") if part not in (".", "..", "")]
             ends = [path for path in indexed if exact_text(path).split(os.sep)[-len(parts) :] == parts]
-            for path in ends if len(ends) <= _MAX_ALIKE else ():
+            for path in ends if len(ends) <= _MAX_SIMILAR_PATHS else ():
                 yield from self._beginning(path, f"names {typed}", _PATH_WEIGHT / len(ends))
 
     def _of_commit(self, hit: Hit, weight: float) -> Iterator[Evidence]:
         """Yield the files that a commit changed."""
-        paths = _changed_by(hit.path, hit.text)
-        subject = hit.text.partition("\n")[0][:_LONGEST_SUBJECT]
+        paths = _commit_files(hit.path, hit.text)
+        subject = hit.text.partition("\n")[0][:_MAX_SUBJECT_CHARS]
         for path in paths:
             yield from self._beginning(path, f"changed by a commit like it: {subject}", weight / len(paths) ** 0.5)
 
@@ -314,8 +318,8 @@ class _Report:
         """Yield the files that several commits changed together with the likeliest ones."""
         for rank, path in enumerate(paths[:_MAX_NEIGHBOUR_FILES]):
             name = os.path.basename(exact_text(path))
-            chunks = self._with_words(f"text : {phrase_of((*query_words(name),))}", limit=_MAX_COMMITS)
-            commits = [_changed_by(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"]
+            chunks = self._with_words(f"text : {fts_phrase((*query_words(name),))}", limit=_MAX_COMMITS)
+            commits = [_commit_files(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"]
             own = [changed for changed in commits if path in changed]
             for other, n_times in Counter(other for changed in own for other in changed).items():
                 if n_times > 1 and other != path:
@@ -334,27 +338,27 @@ class _Report:
             yield Evidence(path, first.start_line, first.text, first.heading, reason, weight)
 
 
-def _changed_by(commit: FilePath, text: str) -> list[FilePath]:
+def _commit_files(commit: FilePath, text: str) -> list[FilePath]:
     """Return the first files that a commit changed; their names stand at the end of its text."""
     names = [line for line in text.rstrip().rpartition("\n\n")[2].split("\n") if line and " " not in line]
     root = os.path.dirname(next(iter(containers_around(commit)), commit))
     return [FilePath(os.path.join(root, name)) for name in names[:_MAX_CHANGED]]
 
 
-def _module_of(path: FilePath) -> str:
+def _module_name(path: FilePath) -> str:
     """Return the name by which a file is imported: its own, or that of its directory."""
     *folders, file = exact_text(path).split(os.sep)
     stem = file.partition(".")[0]
     return folders[-1] if stem in ("__init__", "index", "mod", "lib") and folders else stem
 
 
-def _own_names(heading: str) -> set[str]:
+def _heading_names(heading: str) -> set[str]:
     """Return the names of the sections that a chunk holds, and of those that they stand in."""
     *outer, last = heading.split(HEADING_SEPARATOR)
     return {*outer, *(name.rpartition(".")[2] for name in last.split(", "))}
 
 
-def _hunks(text: str) -> Iterator[Frame]:
+def _frames_of_diff(text: str) -> Iterator[Frame]:
     """Yield the first lines of the hunks of a diff, as they were before."""
     path = ""
     for line in text.splitlines():
@@ -367,10 +371,10 @@ def _hunks(text: str) -> Iterator[Frame]:
 def names_in(text: str) -> dict[str, int]:
     """Return identifiers with how often they stand in a text; plain words count where they are marked as code."""
     counts: defaultdict[str, int] = defaultdict(int)
-    for match in _IDENTIFIER.finditer(_PATH.sub(_without_file, text)):
+    for match in _IDENTIFIER.finditer(_PATH.sub(_blank_path, text)):
         for part in re.split(r"\.|::|->|#", match["code"] or match["name"]):
             name = part.strip("()` ")
-            if len(name) >= _SHORTEST_NAME and _PLAIN_NAME.fullmatch(name):
+            if len(name) >= _MIN_NAME_CHARS and _PLAIN_NAME.fullmatch(name):
                 counts[name] += 1
     return dict(sorted(counts.items(), key=lambda item: -item[1])[:_MAX_NAMES])
 
@@ -380,12 +384,12 @@ def paths_in(text: str) -> list[str]:
     return list(dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(text)))[:_MAX_PATHS]
 
 
-def _without_file(match: re.Match[str]) -> str:
+def _blank_path(match: re.Match[str]) -> str:
     """Return a blank for a path, whose parts are no names of symbols, but not for attributes in code."""
     return " " if "/" in match[0] or kind_for_alias(match[0].rpartition(".")[2]) else match[0]
 
 
-def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...], float]]:
+def _rank_files(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evidence, ...], float]]:
     """Yield files with their evidence and its sum, the largest first; each reason of a kind counts half of the last."""
     files: defaultdict[FilePath, list[Evidence]] = defaultdict(list)
     for item in evidence:
@@ -405,17 +409,17 @@ def _ranked(evidence: Iterable[Evidence]) -> Iterator[tuple[FilePath, tuple[Evid
 
 def _has_long_lines(text: str) -> bool:
     """Whether a program wrote a text: a chunk of a very long line is one line by itself."""
-    return max(map(len, text.split("\n"))) > (_LONGEST_LINE if "\n" in text.strip() else _LONGEST_ONLY_LINE)
+    return max(map(len, text.split("\n"))) > (_MAX_LINE_CHARS if "\n" in text.strip() else _MAX_ONLY_LINE_CHARS)
 
 
-def _part_of(path: FilePath) -> str:
+def _category(path: FilePath) -> str:
     name = exact_text(path)
     if has_role(name, "test"):
         return "tests"
     return "code" if kind_for_alias(name.rpartition(".")[2]) in GROUPS["code"] else "documents"
 
 
-def _spots(path: FilePath, evidence: Sequence[Evidence], *, is_likely: bool) -> Iterator[Spot]:
+def _spots_of_file(path: FilePath, evidence: Sequence[Evidence], *, is_likely: bool) -> Iterator[Spot]:
     """Yield the best places of a file, best first; the first one of a likely file is longer."""
     evidence = evidence[:_MAX_EVIDENCE]
     taken: list[range] = []
@@ -432,7 +436,7 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, is_likely: bool) -> 
         reasons = dict.fromkeys(
             other.reason for other in sorted(here, key=lambda other: other.reason == _SEARCH_REASON)
         )
-        reason = ", ".join(reasons)[:_LONGEST_REASON]
+        reason = ", ".join(reasons)[:_MAX_REASON_CHARS]
         n_bytes = sum(len(text.encode()) + 1 for text in lines[first - item.start_line : last - item.start_line + 1])
         n_bytes += len(path) + len(reason) + len(item.symbol)
         yield Spot(path, first, last, item.symbol, reason, -(-n_bytes // _BYTES_PER_TOKEN))
@@ -442,7 +446,7 @@ def _spots(path: FilePath, evidence: Sequence[Evidence], *, is_likely: bool) -> 
 
 _SEARCH_REASON: Final = "words and meaning"
 _BYTES_PER_TOKEN: Final = 3
-_SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
+_BUDGET_SHARES: Final = {"tests": 0.1, "documents": 0.1, "code": 0.0}
 _LONG_SPOT, _SHORT_SPOT, _N_LONG, _MAX_SPOTS = 12, 6, 3, 10
 _FILES_BEFORE_NEXT_SPOT, _USUAL_TOKENS = 8, 8000
 """Number of later files that come before a file's next place, at a usual budget (`scripts/eval located`)."""
@@ -466,17 +470,17 @@ _MAX_USES: Final = 40
 _MAX_IMPORTERS: Final = 40
 _MAX_HITS: Final = 200
 _MAX_NAMES: Final = 40
-_MAX_ALIKE: Final = 8
+_MAX_SIMILAR_PATHS: Final = 8
 _MAX_PATHS: Final = 40
 _MAX_CHANGED: Final = 30
 _MAX_COMMITS: Final = 60
-_LONGEST_REPORT: Final = 100_000
-_LONGEST_TITLE: Final = 300
-_LONGEST_SUBJECT: Final = 80
-_LONGEST_REASON: Final = 160
-_LONGEST_LINE: Final = 1000
-_LONGEST_ONLY_LINE: Final = 400
-_SHORTEST_NAME: Final = 3
+_MAX_REPORT_CHARS: Final = 100_000
+_MAX_TITLE_CHARS: Final = 300
+_MAX_SUBJECT_CHARS: Final = 80
+_MAX_REASON_CHARS: Final = 160
+_MAX_LINE_CHARS: Final = 1000
+_MAX_ONLY_LINE_CHARS: Final = 400
+_MIN_NAME_CHARS: Final = 3
 _WORDS: Final = re.compile(r"\w[\w.'-]*\w|\w")
 _PATH: Final = re.compile(r"(?<![\w./\\@-])(?:[\w.@-]+[/\\])*[\w.-]+\.[a-z]\w{0,4}(?![\w/])")
 _DIFF_PATH: Final = re.compile(r"(?:---|\+\+\+) (?:[ab]/)?(?P<path>[^\t\n]+)")

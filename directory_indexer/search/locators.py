@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import NotIndexedError, UsageError
-from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, written_path
+from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, unquote_path
 from directory_indexer.search.outlines import Outline, directory_outline, file_outline
 from directory_indexer.search.texts import Selection, Unit
 from directory_indexer.storage.documents.store import Snapshot
 
 _RANGE = re.compile(r"(?P<path>.+)(?P<mark>[:@])(?P<first>\d{1,9})(?P<open>-)?(?P<last>\d{1,9})?", re.DOTALL)
-_UNITS: Final = {":": Unit.LINES, "@": Unit.PAGES}
+_UNITS_BY_MARK: Final = {":": Unit.LINES, "@": Unit.PAGES}
 _END_OF_FILE: Final = 2**31
 
 
@@ -41,7 +41,7 @@ def parse_locator(snapshot: Snapshot, text: str) -> FileLocator:
     if match and _exists(snapshot, path := _resolve_path(match["path"])):
         first = int(match["first"])
         last = int(match["last"]) if match["last"] else _END_OF_FILE if match["open"] else first
-        return FileLocator(path, Selection(_UNITS[match["mark"]], first, last))
+        return FileLocator(path, Selection(_UNITS_BY_MARK[match["mark"]], first, last))
     return FileLocator(whole)
 
 
@@ -82,11 +82,11 @@ def outline_of(snapshot: Snapshot, path: FilePath, heading: str = "") -> Outline
         return file_outline(snapshot, path, heading)
     tree = directory_outline(snapshot, path)
     if not tree.n_files:
-        raise NotIndexedError(f"nothing of {display(path)} is indexed", hint=_reason(snapshot, path))
+        raise NotIndexedError(f"nothing of {display(path)} is indexed", hint=_reason_of_missing_text(snapshot, path))
     return tree
 
 
-def _reason(snapshot: Snapshot, path: FilePath) -> str:
+def _reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
     known = snapshot.files.get(path)
     if known is None:
         return "dirindex status lists the indexed directories"
@@ -103,7 +103,7 @@ def _split_at_headings(text: str) -> Iterator[tuple[str, str]]:
 
 def _resolve_path(text: str) -> FilePath:
     """Return the path that a person types, or that `--json` writes."""
-    text = text if os.path.lexists(os.path.expanduser(text)) else written_path(text)
+    text = text if os.path.lexists(os.path.expanduser(text)) else unquote_path(text)
     is_typed = text.isascii() or os.path.lexists(os.path.expanduser(text))
     return resolved_path(text if is_typed else exact_text(FilePath(text)))
 

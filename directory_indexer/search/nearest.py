@@ -20,7 +20,7 @@ with lazily:
     from directory_indexer.storage.documents.vector_sets import VectorSet
 
 
-_GROWTH = 4
+_GROWTH_FACTOR = 4
 
 
 class Nearest:
@@ -66,13 +66,13 @@ class Nearest:
             return []
         if hits is None:
             hits = self.hits(snapshot, vector, scope=scope, limit=limit)
-        nearest = self._in_generation(snapshot, vector, hits, scope=scope, limit=limit)
-        nearest += self._pending(snapshot, vector, scope=scope, limit=limit)
+        nearest = self._nearest_published(snapshot, vector, hits, scope=scope, limit=limit)
+        nearest += self._nearest_pending(snapshot, vector, scope=scope, limit=limit)
         return heapq.nlargest(limit, nearest, key=lambda hit: (hit.score, hit.chunk_id))
 
     def vectors(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Return the vectors of those chunks that have one."""
-        pending, current = self._where(snapshot, chunk_ids)
+        pending, current = self._split_pending_and_published(snapshot, chunk_ids)
         store = self._store_of(snapshot.vector_sets.answering())
         generation = snapshot.vector_sets.answering_generation(self._place)
         stored = store.at(generation).vectors(current) if current else {}
@@ -82,19 +82,21 @@ class Nearest:
         self, snapshot: Snapshot, vector: NDArray[np.float32], chunk_ids: Sequence[ChunkId]
     ) -> dict[ChunkId, float]:
         """Return the cosine similarities of those chunks that have a vector."""
-        pending, current = self._where(snapshot, chunk_ids)
+        pending, current = self._split_pending_and_published(snapshot, chunk_ids)
         store = self._store_of(snapshot.vector_sets.answering())
         generation = snapshot.vector_sets.answering_generation(self._place)
         stored = store.at(generation).cosines(vector, current) if current else {}
         return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
 
-    def _where(self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]) -> tuple[dict[ChunkId, bytes], list[ChunkId]]:
+    def _split_pending_and_published(
+        self, snapshot: Snapshot, chunk_ids: Sequence[ChunkId]
+    ) -> tuple[dict[ChunkId, bytes], list[ChunkId]]:
         """Split chunks into those whose vectors are pending, with the vectors, and those in the generation."""
         pending = {} if snapshot.vector_sets.is_switching else snapshot.vectors.pending_of(chunk_ids)
         rest = [chunk_id for chunk_id in chunk_ids if chunk_id not in pending]
         return pending, sorted(snapshot.vectors.current_points(rest, None))
 
-    def _in_generation(
+    def _nearest_published(
         self, snapshot: Snapshot, vector: NDArray[np.float32], hits: list[VectorHit], *, scope: Scope, limit: int
     ) -> list[VectorHit]:
         """Search deeper until enough of the hits are chunks that are in the index."""
@@ -106,11 +108,13 @@ class Nearest:
                 raise GenerationGoneError("the vector store returned nothing although chunks are embedded")
             if len(valid) >= limit or len(hits) < depth:
                 return valid
-            depth *= _GROWTH
+            depth *= _GROWTH_FACTOR
             hits = self.hits(snapshot, vector, scope=scope, limit=depth)
         return []
 
-    def _pending(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
+    def _nearest_pending(
+        self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[VectorHit]:
         pending = snapshot.vectors.pending()
         if not pending.chunk_ids:
             return []

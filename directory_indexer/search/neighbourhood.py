@@ -22,7 +22,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display
 from directory_indexer.embedding import Embedder
-from directory_indexer.ranking.languages import is_filler, language_of
+from directory_indexer.ranking.languages import is_function_word, language_of
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.coverage_warnings import require_comparable, require_indexed
 from directory_indexer.search.hits import copies_in_scope
@@ -39,7 +39,7 @@ with lazily:
     from directory_indexer.search.scope import Scope
 
 
-_PER_PASSAGE = 60
+_NEIGHBOURS_PER_PASSAGE = 60
 """The number of neighbours of each passage of the document."""
 
 _LABEL_CHARS = 1500
@@ -120,7 +120,7 @@ class Neighbourhoods:
     ) -> dict[ChunkId, float]:
         nearness: dict[ChunkId, float] = {}
         for vector in own:
-            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_PER_PASSAGE + n_own):
+            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE + n_own):
                 nearness[hit.chunk_id] = max(hit.score, nearness.get(hit.chunk_id, -1.0))
         return nearness
 
@@ -133,16 +133,16 @@ def _lay_out_neighbours(
 ) -> Neighbourhood:
     """Lay passages out, by their nearness and their vectors relative to the document."""
     clusters = assign_clusters(offsets)
-    xs, ys = layout(offsets, nearness)
+    xs, ys = lay_out_in_plane(offsets, nearness)
     neighbours = tuple(
         Neighbour(chunk, float(near), float(x), float(y), int(topic))
         for chunk, near, x, y, topic in zip(chunks, nearness, xs, ys, clusters, strict=True)
     )
     texts = [chunk.chunk.text[:_LABEL_CHARS] for chunk in chunks]
-    return neighbourhood._replace(neighbours=neighbours, topics=topics(texts, clusters))
+    return neighbourhood._replace(neighbours=neighbours, topics=label_clusters(texts, clusters))
 
 
-def layout(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def lay_out_in_plane(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return positions around the centre: direction by principal components, distance by nearness."""
     centred = offsets - offsets.mean(axis=0)
     _, _, components = np.linalg.svd(centred, full_matrices=False)
@@ -157,7 +157,7 @@ def layout(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple
 
 _MAX_CLUSTERS = 6
 _VECTORS_A_CLUSTER = 8
-_ROUNDS = 12
+_MAX_ROUNDS = 12
 _WORDS_OF_A_TOPIC = 3
 _WORD = re.compile(r"[^\W\d_]{4,24}")
 
@@ -167,9 +167,9 @@ def assign_clusters(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     n_clusters = max(1, min(_MAX_CLUSTERS, len(vectors) // _VECTORS_A_CLUSTER))
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     units = vectors / np.maximum(norms, 1e-9)
-    centres = _far_apart(units, n_clusters)
+    centres = _initial_centres(units, n_clusters)
     groups = np.zeros(len(units), np.int64)
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         groups = np.argmax(units @ centres.T, axis=1)
         centres = np.array(
             [
@@ -181,12 +181,12 @@ def assign_clusters(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.argsort(order)[groups]
 
 
-def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
+def label_clusters(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
     """Name each cluster by words that its texts have and those of other clusters lack; "" if there are none."""
     n_clusters = int(max(clusters)) + 1
     counts_by_cluster = [Counter[str]() for _ in range(n_clusters)]
     for text, cluster in zip(texts, clusters, strict=True):
-        counts_by_cluster[cluster].update(_telling_words(text))
+        counts_by_cluster[cluster].update(_distinctive_words(text))
     everywhere = sum(counts_by_cluster, Counter[str]())
     sizes = Counter(map(int, clusters))
     names = []
@@ -198,13 +198,13 @@ def topics(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) ->
     return tuple(names)
 
 
-def _telling_words(text: str) -> set[str]:
+def _distinctive_words(text: str) -> set[str]:
     words = _WORD.findall(text.lower())
     language = language_of(text, words)
-    return {word for word in words if not is_filler(word, language)}
+    return {word for word in words if not is_function_word(word, language)}
 
 
-def _far_apart(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:
+def _initial_centres(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:
     """Select initial centres: the first vector, then each time the one farthest from those selected."""
     chosen = [0]
     nearest = units @ units[0]

@@ -101,7 +101,7 @@ def part_named(entries: Sequence[Entry], name: str, path: FilePath) -> int:
         UsageError: there is none.
     """
     target = _normalise_name(name)
-    names = [_normalise_name(HEADING_SEPARATOR.join(path_names)) for path_names in _paths(entries)]
+    names = [_normalise_name(HEADING_SEPARATOR.join(path_names)) for path_names in _heading_paths(entries)]
     tests = (
         lambda text: text == target or text.endswith(HEADING_SEPARATOR + target),
         lambda text: text.rpartition(HEADING_SEPARATOR)[2].startswith(target),
@@ -130,7 +130,7 @@ def _normalise_name(name: str) -> str:
     return " ".join(name.replace("::", HEADING_SEPARATOR).casefold().split())
 
 
-def _paths(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+def _heading_paths(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
     above: tuple[str, ...] = ()
     for entry in entries:
         above = (*above[: entry.depth], entry.name)
@@ -295,8 +295,8 @@ def fold_outline(outline: Outline, *, room: int, cost: Callable[[Entry], int]) -
         n_top = sum(entry.depth == 0 for entry in entries)
         outline = outline._replace(n_left_out=n_top - len(visible))
     else:
-        visible |= _unfolded(entries, visible, room - sum(cost(entries[at]) for at in visible), cost)
-    return outline._replace(entries=_with_counts(entries, visible))
+        visible |= _unfold_children(entries, visible, room - sum(cost(entries[at]) for at in visible), cost)
+    return outline._replace(entries=_count_folded(entries, visible))
 
 
 def _levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
@@ -318,7 +318,7 @@ def _largest_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry
     return visible
 
 
-def _unfolded(entries: Sequence[Entry], visible: set[int], room: int, cost: Callable[[Entry], int]) -> set[int]:
+def _unfold_children(entries: Sequence[Entry], visible: set[int], room: int, cost: Callable[[Entry], int]) -> set[int]:
     """Return more entries to show: the children of the largest folded entry whose children all fit, and so on."""
     children = _children(entries)
     more: set[int] = set()
@@ -358,7 +358,7 @@ def _parents(entries: Sequence[Entry]) -> Iterator[int | None]:
         ancestors.append(at)
 
 
-def _with_counts(entries: Sequence[Entry], visible: set[int]) -> tuple[Entry, ...]:
+def _count_folded(entries: Sequence[Entry], visible: set[int]) -> tuple[Entry, ...]:
     """Return the visible entries, each with the number of its parts that are not visible."""
     n_folded = Counter[int]()
     visible_ancestors: list[int | None] = []

@@ -74,7 +74,7 @@ def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: 
     )
 
 
-class OnePerFile:
+class OnePassagePerFile:
     """Restricts keyword candidates to one of each file, so that many passages of a file hide no other.
 
     Files that are shown anyway are left out.
@@ -96,7 +96,7 @@ class OnePerFile:
         return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in islice(others, depth)})
 
 
-def is_full(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
+def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
     """Whether whole words fill half of an answer, and too many files match the prefix to show all of them."""
     return (
         2 * len(whole.passages) >= room

@@ -15,8 +15,8 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias, kind_names
-from directory_indexer.ranking.analyzer import extra_words, is_gram, words
-from directory_indexer.ranking.languages import is_filler
+from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_words
+from directory_indexer.ranking.languages import is_function_word
 from directory_indexer.ranking.query import Filters, Query, WordKind, parse_query
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.requests import SearchRequest
@@ -30,7 +30,7 @@ with lazily:
 _DATE_FILTERS = ("since:", "until:")
 _MAX_CODE_LENGTH = 3
 _MAX_SIMILAR = 6
-_ONLY_EXCLUDES = (
+_ONLY_EXCLUDES_NOTE = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
 
@@ -49,8 +49,8 @@ def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[st
     filters = {
         written: query_of_filter
         for part in (query, *chain.from_iterable(query.alternatives))
-        for written, query_of_filter in _filters_in(part.required)
-        if not _is_always_meant(written)
+        for written, query_of_filter in _written_filters_in(part.required)
+        if not _is_deliberate_filter(written)
     }
     void = [
         written
@@ -59,10 +59,10 @@ def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[st
     ]
     if not void:
         return query, ()
-    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_void_note, void))
+    return parse_query(query.text, as_words=frozenset(void)), tuple(map(_note_of_void_filter, void))
 
 
-def _filters_in(required: Filters) -> Iterator[tuple[str, Query]]:
+def _written_filters_in(required: Filters) -> Iterator[tuple[str, Query]]:
     """Yield each filter as it is written, with a query that has no other."""
     filters = [
         *((f"path:{text}", Filters(paths=(text,))) for text in required.paths),
@@ -72,7 +72,7 @@ def _filters_in(required: Filters) -> Iterator[tuple[str, Query]]:
     yield from ((written, Query("", "", required=each)) for written, each in filters)
 
 
-def _is_always_meant(written: str) -> bool:
+def _is_deliberate_filter(written: str) -> bool:
     field, _, text = written.partition(":")
     return (
         (field == "created" and text[:1].isdigit())
@@ -81,14 +81,14 @@ def _is_always_meant(written: str) -> bool:
     )
 
 
-def _void_note(written: str) -> str:
+def _note_of_void_filter(written: str) -> str:
     field, _, text = written.partition(":")
     as_words = f"{written} is searched for as words"
     match field:
         case "path":
             return f"no indexed file has '{text}' in its path: {as_words}"
         case "type" if not _is_type(text):
-            return f"unknown type '{text}' in the query; {_near_types(text)}; {as_words}"
+            return f"unknown type '{text}' in the query; {_suggest_types(text)}; {as_words}"
         case _:
             return f"no indexed file has {field} '{text}': {as_words}"
 
@@ -101,17 +101,17 @@ def require_types(names: tuple[str, ...]) -> None:
     """
     for name in names:
         if not _is_type(name):
-            raise UsageError(f"unknown type '{name}'", hint=_near_types(name))
+            raise UsageError(f"unknown type '{name}'", hint=_suggest_types(name))
 
 
 def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
     if any(map(_is_mixed, query.alternatives)):
         yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
-        yield _ONLY_EXCLUDES
+        yield _ONLY_EXCLUDES_NOTE
     for name in query.forbidden.kinds:
         if not _is_type(name):
-            yield f"unknown type '{name}' in the query; {_near_types(name)}"
+            yield f"unknown type '{name}' in the query; {_suggest_types(name)}"
     yield from _invalid_dates(query)
     if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
         yield f"no indexed file here meets {' '.join(filters)}"
@@ -132,7 +132,7 @@ def _is_type(name: str) -> bool:
     return name.lower() in GROUPS or kind_for_alias(name) is not None
 
 
-def _near_types(name: str) -> str:
+def _suggest_types(name: str) -> str:
     similar = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MAX_SIMILAR)
     # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
     nearest = min(similar, key=lambda kind: (sorted(kind) != sorted(name.lower()), similar.index(kind)), default="")
@@ -141,7 +141,7 @@ def _near_types(name: str) -> str:
 
 def _written_filters(required: Filters) -> list[str]:
     dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
-    written = [filter_text for filter_text, _ in _filters_in(required)]
+    written = [filter_text for filter_text, _ in _written_filters_in(required)]
     return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]
 
 
@@ -161,10 +161,10 @@ def name_test(query: Query) -> Callable[[FilePath], bool]:
 
     def has_prefix(path: FilePath) -> bool:
         name = os.path.basename(path)
-        return any(word.startswith(tokens) for word in (*words(name), *extra_words(name)))
+        return any(word.startswith(tokens) for word in (*split_into_words(name), *extra_words(name)))
 
     return has_prefix
 
 
 def _is_informative(token: str, language: str) -> bool:
-    return is_gram(token) or (len(token) >= _MIN_PREFIX_LENGTH and not is_filler(token, language))
+    return is_gram(token) or (len(token) >= _MIN_PREFIX_LENGTH and not is_function_word(token, language))

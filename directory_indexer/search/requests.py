@@ -16,7 +16,7 @@ from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.ranking.candidates import NO_EXPLANATION, Excerpt, Explanation
 from directory_indexer.ranking.name_match import NameMatch
-from directory_indexer.ranking.query_syntax import Period, beginning_of_date, period_of
+from directory_indexer.ranking.query_syntax import Period, format_iso_date, parse_period
 from directory_indexer.ranking.spelling import Correction
 from directory_indexer.storage.documents.statistics import IndexSummary
 
@@ -205,23 +205,23 @@ def sort_result(order: str, result: SearchResult) -> SearchResult:
     return result._replace(hits=tuple(hits))
 
 
-def since_moment(text: str, *, name: str) -> float | None:
+def parse_since(text: str, *, name: str) -> float | None:
     """Return the start of `7d`, `2026-01` or `2026-01-31` in seconds since the epoch; `name` is used in messages.
 
     Raises:
         UsageError: the text is neither an age nor a date.
     """
-    period = _period(text, name)
+    period = _parse_period(text, name)
     return period and period.start
 
 
-def until_moment(text: str, *, name: str) -> float | None:
+def parse_until(text: str, *, name: str) -> float | None:
     """Return the end of `7d`, `2026-01` or `2026-01-31` in seconds since the epoch; `name` is used in messages.
 
     Raises:
         UsageError: the text is neither an age nor a date.
     """
-    period = _period(text, name)
+    period = _parse_period(text, name)
     return period and period.end
 
 
@@ -241,19 +241,19 @@ def metadata_conditions(
             raise UsageError(f"{names[name]} is empty", hint="leave it out, or give what the document must say")
         if len(value) > _MAX_VALUE_LENGTH:
             raise UsageError(f"{names[name]} is longer than anything that a document says of itself")
-    conditions = tuple((name, beginning_of_date(value) if name == "created" else value) for name, value in conditions)
+    conditions = tuple((name, format_iso_date(value) if name == "created" else value) for name, value in conditions)
     for name, value in conditions:
-        if name == "created" and not re.fullmatch(_DATE, value):
+        if name == "created" and not re.fullmatch(_DATE_PATTERN, value):
             raise UsageError(
                 f"{names[name]} '{value}' is not the beginning of a date", hint="write 2026, 2026-01 or 2026-01-31"
             )
     return conditions
 
 
-def _period(text: str, name: str) -> Period | None:
+def _parse_period(text: str, name: str) -> Period | None:
     if not text:
         return None
-    period = period_of(text, now=time.time())
+    period = parse_period(text, now=time.time())
     if period is None:
         raise UsageError(
             f"{name} '{text}' is neither an age nor a date",
@@ -263,4 +263,4 @@ def _period(text: str, name: str) -> Period | None:
 
 
 _MAX_VALUE_LENGTH = 500
-_DATE = r"[0-9]{4}(?:-[0-9]{2}){0,2}(?:[Tt][0-9:.+-]*)?"
+_DATE_PATTERN = r"[0-9]{4}(?:-[0-9]{2}){0,2}(?:[Tt][0-9:.+-]*)?"

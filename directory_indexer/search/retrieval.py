@@ -31,13 +31,13 @@ with lazily:
     from numpy.typing import NDArray
 
     from directory_indexer.embedding import Embedder
-    from directory_indexer.embedding.likeness import likeness
+    from directory_indexer.embedding.likeness import mean_similarity
     from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.scope import filter_passages
     from directory_indexer.search.waiting_candidates import WaitingCandidates
 
-_MAX_EXACT = DEPTH // 2
-_MAX_READ = 400
+_MAX_EXACT_MATCHES = DEPTH // 2
+_MAX_READ_TEXTS = 400
 _SMALL_SHARE = 0.1
 _MAX_WEIGHED = 10_000
 _MAX_WEIGHED_OF_SEVERAL = 100_000
@@ -49,7 +49,7 @@ MakeRetriever: TypeAlias = (
 """Makes the retriever for one snapshot of an index; the type of the snapshot is that of its store."""
 
 _MAX_MATCHES: Final = 1000
-_MAX_HEADED: Final = 100
+_MAX_DEFINITION_CANDIDATES: Final = 100
 _MAX_DEPTH: Final = 1000
 """The maximum depth of the search for passages that are not copies of others."""
 
@@ -120,12 +120,14 @@ class HybridRetriever:
         by_meaning = self._by_meaning(meaning, hits, depth)
         rest = [chunk_id for chunk_id in by_words if chunk_id not in by_meaning]
         others = self._nearest().cosines(self._snapshot, meaning.vector, rest)
-        waiting = self._waiting(meaning, by_words, depth)
-        by_meaning = _best(by_meaning | waiting, depth)
+        waiting = self._cosines_of_waiting(meaning, by_words, depth)
+        by_meaning = _best_cosines(by_meaning | waiting, depth)
         cosines = others | waiting | by_meaning
         return CandidateLists(by_words, by_meaning, cosines, meaning.model)
 
-    def _waiting(self, meaning: QueryEmbedding, by_words: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
+    def _cosines_of_waiting(
+        self, meaning: QueryEmbedding, by_words: Mapping[ChunkId, float], depth: int
+    ) -> dict[ChunkId, float]:
         """Return the cosines of candidates that wait for a vector, as many as there is time to embed."""
         n_waiting = self._snapshot.chunks.count_waiting(self._scope.holder_ids)
         if not n_waiting or self._snapshot.vector_sets.is_switching:
@@ -140,7 +142,7 @@ class HybridRetriever:
         # Few rows are fast to scan, and the rarest words are in too few of them.
         narrow = None if self._has_few_rows else self._plan.narrow
         with spans.span("ask words"):
-            scores = self._exact()
+            scores = self._exact_matches()
             # Chunks without any of the rarest words come after all that have one.
             for step in chain.from_iterable(map(self._query_steps, filter(None, (narrow, self._plan.expression)))):
                 more = self._matches(step, depth)
@@ -149,48 +151,53 @@ class HybridRetriever:
                     break
         return dict(islice(scores.items(), depth))
 
-    def _exact(self) -> dict[ChunkId, float]:
+    def _exact_matches(self) -> dict[ChunkId, float]:
         """Return the best chunks that contain the whole query, in a row or word by word, if there are few."""
         scores: dict[ChunkId, float] = {}
         for expression in self._plan.exact:
-            if len(scores) < _MAX_EXACT and 0 < (n_chunks := self._snapshot.words.count(expression)) <= _MAX_WEIGHED:
-                depth = _MAX_READ if n_chunks > _MAX_EXACT and self._typed.has_signs else _MAX_EXACT
-                matches = self._matches(_Step(expression), depth)
-                scores.update(matches if depth == _MAX_EXACT else self._literal(matches))
-        return dict(islice(scores.items(), _MAX_EXACT))
+            if (
+                len(scores) < _MAX_EXACT_MATCHES
+                and 0 < (n_chunks := self._snapshot.words.count(expression)) <= _MAX_WEIGHED
+            ):
+                depth = (
+                    _MAX_READ_TEXTS if n_chunks > _MAX_EXACT_MATCHES and self._typed.has_signs else _MAX_EXACT_MATCHES
+                )
+                matches = self._matches(_QueryStep(expression), depth)
+                scores.update(matches if depth == _MAX_EXACT_MATCHES else self._literal_matches(matches))
+        return dict(islice(scores.items(), _MAX_EXACT_MATCHES))
 
-    def _literal(self, matches: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
+    def _literal_matches(self, matches: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
         """Order chunks with the literal query first, including its punctuation, which the full-text index ignores."""
         chunks = self._snapshot.chunks.by_id(matches)
         levels = {chunk_id: self._typed.level(stored.chunk.text, "", share=1.0) for chunk_id, stored in chunks.items()}
         return dict(sorted(matches.items(), key=lambda match: (-levels.get(match[0], 0.0), -match[1])))
 
-    def _query_steps(self, expression: str) -> Iterator[_Step]:
+    def _query_steps(self, expression: str) -> Iterator[_QueryStep]:
         """Yield the queries for an expression, to be run until there are enough candidates.
 
         Weighing a chunk takes 1 µs. If there are very many, those come first that have rare words, all words, or words
         in a heading, a title or a path, and then an even sample: common words hardly discriminate.
         """
-        if (one_in := self._one_in(expression)) > 1:
+        if (one_in := self._sampling_rate(expression)) > 1:
             for first in filter(None, (self._plan.rare, self._plan.together, self._plan.named)):
                 if n_chunks := self._snapshot.words.count(first):
-                    yield _Step(first, self._sampling(n_chunks))
-            yield _Step(expression, one_in)
-        yield _Step(expression)
+                    yield _QueryStep(first, self._sampling_rate_for(n_chunks))
+            yield _QueryStep(expression, one_in)
+        yield _QueryStep(expression)
 
-    def _one_in(self, expression: str) -> int:
+    def _sampling_rate(self, expression: str) -> int:
         if all(term.n_chunks < 2 * self._max_weighed for term in self._plan.terms):
             return 1
-        return self._sampling(self._snapshot.words.count(expression))
+        return self._sampling_rate_for(self._snapshot.words.count(expression))
 
-    def _sampling(self, n_chunks: int) -> int:
+    def _sampling_rate_for(self, n_chunks: int) -> int:
         return max(1, n_chunks // self._max_weighed)
 
     @property
     def _max_weighed(self) -> int:
         return _MAX_WEIGHED if len(self._plan.terms) == 1 else _MAX_WEIGHED_OF_SEVERAL
 
-    def _matches(self, step: _Step, depth: int) -> dict[ChunkId, float]:
+    def _matches(self, step: _QueryStep, depth: int) -> dict[ChunkId, float]:
         words, scope = self._snapshot.words, self._scope
         ranked = words.ranked(
             step.expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=depth, one_in=step.one_in
@@ -236,14 +243,14 @@ def retrieve_and_rank(
 ) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
-    depth = _depth(limit)
+    depth = _retrieval_depth(limit)
     while True:
         lists = inquiry.lists(depth)
         bands = rank_bands(lists)
-        permitted = snapshot.chunks.by_id(_permitted(snapshot, plan, bands.keys()))
+        permitted = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, bands.keys()))
         chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
         candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
-        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=likeness)
+        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=mean_similarity)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
             return RankedChunks(plan, chunks, ranking)
@@ -262,27 +269,27 @@ def definition_candidates(
     )
     (name,) = names_in(plan.query)
     chunk_ids = snapshot.chunks.headed((chunk_id for chunk_id, _ in matches), name)
-    chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_HEADED])
+    chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_DEFINITION_CANDIDATES])
     return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
 
 
-class _Step(NamedTuple):
+class _QueryStep(NamedTuple):
     """An FTS5 expression, of whose matching chunks one in `one_in` is weighed."""
 
     expression: str
     one_in: int = 1
 
 
-def _best(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
+def _best_cosines(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
     return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
 
 
-def _depth(limit: int) -> int:
+def _retrieval_depth(limit: int) -> int:
     """Return a depth that is sufficient for so many hits."""
     return -(-limit // DEPTH) * DEPTH
 
 
-def _permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
+def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
     """Drop what phrases, exclusions and headings of the query rule out; semantic search ignores them."""
     permitted = set(chunk_ids)
     for expression in plan.required:

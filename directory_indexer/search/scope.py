@@ -22,12 +22,12 @@ from directory_indexer.core.paths import (
     lies_in,
     members_directory,
     moved_below,
+    unquote_path,
     without_line_number,
-    written_path,
 )
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.query import Query
-from directory_indexer.ranking.query_syntax import has_role, period_of
+from directory_indexer.ranking.query_syntax import has_role, parse_period
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.files import ALL_FILES, FileFilter, MatchedFile, MetadataCondition
 from directory_indexer.storage.documents.store import Snapshot
@@ -44,7 +44,7 @@ with lazily:
 NAMED_FILES = 256
 """Filters of the vector store list at most so many files; with more, its results are filtered afterwards."""
 
-_SMALL_PART = 0.1
+_SMALL_SHARE = 0.1
 """For a larger share of the files, finding the rows of their chunks takes longer than searching all rows."""
 
 
@@ -74,7 +74,7 @@ class Scope(NamedTuple):
 
 def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> Scope:
     """Return the files that satisfy the options of a request and the filters in its query."""
-    file_filter = _filter(request, query)
+    file_filter = _file_filter(request, query)
     if _covers_everything(snapshot, request.scope):
         file_filter = file_filter._replace(within=())
     if not _names_paths(request, query) and (file_filter == ALL_FILES or snapshot.files.all_match(file_filter)):
@@ -84,12 +84,14 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
     for group in _filter_groups(query):
         allowed = {id_ for branch in group for id_ in _matching_ids(snapshot, branch)}
         files = [file for file in files if file.id in allowed]
-    scope = scope_of(snapshot, files, VectorScope(directories=_tagged_directories(snapshot, file_filter.within, files)))
-    is_small = len(files) <= _SMALL_PART * snapshot.overview.summary().n_files
+    scope = scope_of_files(
+        snapshot, files, VectorScope(directories=_tagged_directories(snapshot, file_filter.within, files))
+    )
+    is_small = len(files) <= _SMALL_SHARE * snapshot.overview.summary().n_files
     return scope._replace(rows=snapshot.chunks.rows_of_files(scope.holder_ids_json or "[]")) if is_small else scope
 
 
-def scope_of(snapshot: Snapshot, files: Sequence[MatchedFile], vectors: VectorScope) -> Scope:
+def scope_of_files(snapshot: Snapshot, files: Sequence[MatchedFile], vectors: VectorScope) -> Scope:
     """Return the scope of some files, which the vector store filters by if they are few."""
     file_ids, holder_ids = frozenset(file.id for file in files), frozenset(file.holder_id for file in files)
     if len(files) <= NAMED_FILES:
@@ -107,8 +109,8 @@ def dated_request(request: SearchRequest, query: Query) -> SearchRequest:
     """Return a request whose time is narrowed by the dates in its query."""
     required, forbidden = query.required, query.forbidden
     # A negated `since:` is an `until:`, and vice versa.
-    since = [request.since, *_starts(required.since), *_ends(forbidden.until)]
-    until = [request.until, *_ends(required.until), *_starts(forbidden.since)]
+    since = [request.since, *_starts_of_dates(required.since), *_ends_of_dates(forbidden.until)]
+    until = [request.until, *_ends_of_dates(required.until), *_starts_of_dates(forbidden.since)]
     return request._replace(
         since=max((moment for moment in since if moment is not None), default=None),
         until=min((moment for moment in until if moment is not None), default=None),
@@ -122,7 +124,7 @@ def _filter_groups(query: Query) -> list[tuple[Query, ...]]:
 
 def _matching_ids(snapshot: Snapshot, query: Query) -> Iterator[int]:
     tests = {id_: _query_tests(query, root) for root, id_ in snapshot.directories.all().items()}
-    files = snapshot.files.matching(_filter(None, query))
+    files = snapshot.files.matching(_file_filter(None, query))
     return (file.id for file in files if all(test(file.path) for test in tests[file.directory_id]))
 
 
@@ -160,7 +162,7 @@ def _tagged_directories(
     return (*parts, *sorted(others - set(parts)))
 
 
-def _filter(request: SearchRequest | None, query: Query) -> FileFilter:
+def _file_filter(request: SearchRequest | None, query: Query) -> FileFilter:
     request = request or SearchRequest("")
     kinds = [_resolve_kinds(names) for names in (request.kinds, query.required.kinds) if names]
     required, forbidden = query.required, query.forbidden
@@ -178,12 +180,12 @@ def _filter(request: SearchRequest | None, query: Query) -> FileFilter:
     )
 
 
-def _starts(dates: Iterable[str]) -> Iterator[float]:
-    return (period.start for date in dates if (period := period_of(date, now=time.time())))
+def _starts_of_dates(dates: Iterable[str]) -> Iterator[float]:
+    return (period.start for date in dates if (period := parse_period(date, now=time.time())))
 
 
-def _ends(dates: Iterable[str]) -> Iterator[float]:
-    return (period.end for date in dates if (period := period_of(date, now=time.time())))
+def _ends_of_dates(dates: Iterable[str]) -> Iterator[float]:
+    return (period.end for date in dates if (period := parse_period(date, now=time.time())))
 
 
 def _resolve_kinds(names: Iterable[str]) -> frozenset[str]:
@@ -215,24 +217,24 @@ def path_tests(snapshot: Snapshot, request: SearchRequest, query: Query) -> Call
 
 
 def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable[[FilePath], bool]:
-    tests = [_matches(request.globs, root)] if request.globs else []
+    tests = [_pattern_test(request.globs, root)] if request.globs else []
     tests += _query_tests(query, root)
     return lambda path: all(test(path) for test in tests)
 
 
 def _query_tests(query: Query, root: FilePath) -> list[Callable[[FilePath], bool]]:
     tests = [path_filter(text, root) for text in query.required.paths]
-    tests += [_negate(path_filter(text, root)) for text in query.forbidden.paths]
-    tests += [_has_role(role, root) for role in query.required.roles]
-    return [*tests, *(_negate(_has_role(role, root)) for role in query.forbidden.roles)]
+    tests += [_negate_test(path_filter(text, root)) for text in query.forbidden.paths]
+    tests += [_role_test(role, root) for role in query.required.roles]
+    return [*tests, *(_negate_test(_role_test(role, root)) for role in query.forbidden.roles)]
 
 
-def _has_role(role: str, root: FilePath) -> Callable[[FilePath], bool]:
+def _role_test(role: str, root: FilePath) -> Callable[[FilePath], bool]:
     above = len(exact_text(root).rstrip(os.sep)) + 1
     return lambda path: has_role(exact_text(path)[above:].replace(os.sep, "/"), role.lower())
 
 
-def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
+def _pattern_test(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bool]:
     """Return a test as of a .gitignore in the tracked directory; a pattern may begin with its path."""
     above = exact_text(root).rstrip(os.sep)
     if all(pattern.startswith("!") for pattern in patterns):
@@ -244,7 +246,7 @@ def _matches(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath], bo
 def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
     """Return a pattern relative to a directory; `./` may mean that directory or its parent."""
     negation = "!" if pattern.startswith("!") else ""
-    rest = written_path(pattern.removeprefix(negation))
+    rest = unquote_path(pattern.removeprefix(negation))
     if rest.startswith("./"):
         name = f"/{os.path.basename(directory)}/"
         return [negation + rest[1:], *([f"{negation}/{rest[1 + len(name) :]}"] if rest[1:].startswith(name) else [])]
@@ -253,7 +255,7 @@ def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
 
 def path_filter(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     """Return the test of `path:`: a part of the path, ignoring case, or a pattern below a tracked directory."""
-    plain = without_line_number(written_path(text)).removeprefix("./").replace("/", os.sep).casefold()
+    plain = without_line_number(unquote_path(text)).removeprefix("./").replace("/", os.sep).casefold()
 
     def has_part(path: FilePath) -> bool:
         return plain in exact_text(path).casefold()
@@ -261,12 +263,12 @@ def path_filter(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     if any(character in text for character in "*?[{"):
         # No query is invalid, and names contain pattern characters, too.
         with contextlib.suppress(UsageError):
-            matches = _matches([text], root)
+            matches = _pattern_test([text], root)
             return lambda path: matches(path) or has_part(path)
     return has_part
 
 
-def _negate(test: Callable[[FilePath], bool]) -> Callable[[FilePath], bool]:
+def _negate_test(test: Callable[[FilePath], bool]) -> Callable[[FilePath], bool]:
     return lambda path: not test(path)
 
 
@@ -285,7 +287,7 @@ def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Sc
     files = snapshot.files.at(paths)
     if scope.file_ids is not None:
         files = [file for file in files if file.id in scope.file_ids]
-    return scope_of(snapshot, files, scope.vectors)
+    return scope_of_files(snapshot, files, scope.vectors)
 
 
 def filter_passages(chunks: Mapping[ChunkId, IndexedChunk], request: SearchRequest) -> dict[ChunkId, IndexedChunk]:

@@ -34,7 +34,7 @@ from directory_indexer.search.hits import (
     QueryAnswer,
     RankedPassage,
     add_document_facts,
-    fuse,
+    fuse_query_answers,
     make_hits,
     nearest_copy,
     other_copies,
@@ -43,11 +43,11 @@ from directory_indexer.search.query_variants import (
     MAX_PREFIX_FILES,
     MIN_PREFIX_FILES,
     NO_ANSWER,
-    OnePerFile,
+    OnePassagePerFile,
     PrefixQuery,
     append_prefix_hits,
     append_relaxed,
-    is_full,
+    are_enough_hits,
     parse_prefix_query,
     relax_phrases,
     relaxed_note,
@@ -151,14 +151,14 @@ class Searcher:
             below = request.scope[0] if len(request.scope) == 1 else None
             return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 
-    def _newest(
+    def _answer_with_newest(
         self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool
     ) -> QueryAnswer:
         """Return the files in the scope, newest first: without words to search for, this is the best order."""
         chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
         plan = plan_match(query, snapshot.words)
         return QueryAnswer(
-            tuple(RankedPassage(chunk, Ranked(id_, 1.0, NO_EXPLANATION), plan) for id_, chunk in _by_own_ids(chunks)),
+            tuple(RankedPassage(chunk, Ranked(id_, 1.0, NO_EXPLANATION), plan) for id_, chunk in _by_chunk_ids(chunks)),
             notes=tuple(map(Note, query_warnings(query, scope, is_named=is_named))),
             is_truncated=len(chunks) >= request.limit,
         )
@@ -175,11 +175,11 @@ class Searcher:
             self._process_query(snapshot, possible, *arguments) for arguments in zip(queries, allowances, strict=True)
         ]
         answers = [self._answer_query(snapshot, possible, processed) for processed in processed_queries]
-        self._keep(embedder)
+        self._store_vectors_of_search(embedder)
         scopes = [processed.scope for processed in processed_queries if processed.embedding]
         missing = embedding_warnings(snapshot, scopes, embedder) if scopes else ()
         named = processed_queries[0].named
-        answer = answers[0] if len(answers) == 1 else fuse(answers, limit=request.limit)
+        answer = answers[0] if len(answers) == 1 else fuse_query_answers(answers, limit=request.limit)
         answer = drop_weak_texts(answer, named) if request.only_good else answer
         # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
         hits = make_hits(answer.passages, excerpt_chars=request.excerpt_chars)
@@ -193,7 +193,7 @@ class Searcher:
             was_cut=answer.was_cut,
             corrections=answer.corrections,
             summary=snapshot.overview.summary(),
-            state=snapshot.overview.state_name(),
+            state=snapshot.overview.state_id(),
             n_named=named.n_all,
         )
 
@@ -222,17 +222,17 @@ class Searcher:
         """Answer a query; if its last word is being typed, also by the words with that prefix."""
         beginnings = processed.beginnings
         if beginnings is None or request.mode is SearchMode.SEMANTIC:
-            return self._ranked(snapshot, request, processed)
+            return self._rank_query(snapshot, request, processed)
         room = max(request.limit - len(processed.named.places), 1)
-        whole = self._ranked(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
-        if is_full(snapshot, whole, beginnings, room=room):
+        whole = self._rank_query(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
+        if are_enough_hits(snapshot, whole, beginnings, room=room):
             return whole
         most = max(MAX_PREFIX_FILES - len(processed.named.places), MIN_PREFIX_FILES)
         by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
         typed = processed._replace(query=beginnings.query, corrections=(), embedding=None)
-        return append_prefix_hits(whole, self._ranked(snapshot, by_words, typed, begun=beginnings), room=room)
+        return append_prefix_hits(whole, self._rank_query(snapshot, by_words, typed, begun=beginnings), room=room)
 
-    def _ranked(
+    def _rank_query(
         self,
         snapshot: Snapshot,
         request: SearchRequest,
@@ -242,7 +242,7 @@ class Searcher:
     ) -> QueryAnswer:
         query, corrections, embedding, scope, named, _, notes = processed
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
-            return self._newest(snapshot, request, query, scope, is_named=bool(named.places))
+            return self._answer_with_newest(snapshot, request, query, scope, is_named=bool(named.places))
         scope = narrow_scope(snapshot, scope, request)
         request = dated_request(request, query)
 
@@ -250,7 +250,7 @@ class Searcher:
             plan = plan_match(searched, snapshot.words)
             plan = require_expression(plan, begun.required, is_ranked_by_words=snapshot.is_local) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
-            inquiry = OnePerFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
+            inquiry = OnePassagePerFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
             return retrieve_and_rank(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = retrieve(query)
@@ -289,7 +289,7 @@ class Searcher:
             vector = embedder.embed_query(text)
         return QueryEmbedding(text, vector, cosine_parameters(embedder.space), embedder, allowance)
 
-    def _keep(self, embedder: OnDemandEmbedder) -> None:
+    def _store_vectors_of_search(self, embedder: OnDemandEmbedder) -> None:
         """Store vectors for later searches, unless another process writes at this moment or the index is read-only."""
         if embedder.made:
             with contextlib.suppress(StoreError), self._docstore.transaction(waits=False) as transaction:
@@ -305,7 +305,7 @@ def _passage(
     return RankedPassage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
 
 
-def _by_own_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:
+def _by_chunk_ids(chunks: Iterable[IndexedChunk]) -> Iterator[tuple[ChunkId, IndexedChunk]]:
     """Yield each file of a list with its own id, even if several share a text."""
     used = set[ChunkId]()
     for chunk in chunks:

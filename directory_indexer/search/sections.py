@@ -17,10 +17,12 @@ from directory_indexer.search.texts import join_chunks
 from directory_indexer.storage.documents.store import Snapshot
 
 _COMMA = ", "
-_USES = frozenset({"return", "import", "from", "await", "yield", "raise", "new", "case", "if", "del", "not", "assert"})
+_KEYWORDS_BEFORE_USES = frozenset(
+    {"return", "import", "from", "await", "yield", "raise", "new", "case", "if", "del", "not", "assert"}
+)
 """Words that may precede a name where it is used, but not where it is defined."""
 
-_NO_DEFINITION = re.compile(r"[=(.\"'`]")
+_NOT_BEFORE_DEFINITION = re.compile(r"[=(.\"'`]")
 _WORD = re.compile(r"\w+")
 _CELL_END = re.compile(r"[,;\t](?! )")
 """In comma-separated values; a list in prose or code has a blank behind its commas."""
@@ -47,13 +49,13 @@ def find_section_starts(chunk: Chunk, *, open_name: str = "", preceding: str = "
     for depth, name in enumerate(outer, 1):
         offset = _find_name(name, chunk.text, position)
         position = position if offset is None else offset
-        yield _start(chunk, tuple(outer[:depth]), position)
+        yield _section_start(chunk, tuple(outer[:depth]), position)
     is_one = last == open_name or _names_columns(last, f"{preceding}\n{chunk.text}")
-    names = [last] if is_one else _names(last, chunk.text, position)
+    names = [last] if is_one else _heading_names(last, chunk.text, position)
     for name in names:
         offset = _find_name(name, chunk.text, position)
         position = position if offset is None else offset
-        yield _start(chunk, (*outer, name), position)
+        yield _section_start(chunk, (*outer, name), position)
 
 
 def _names_columns(name: str, text: str) -> bool:
@@ -67,12 +69,12 @@ def _cells(line: str) -> list[str]:
     return [cell.strip().strip('"') for cell in _CELL_END.split(line)]
 
 
-def _start(chunk: Chunk, path: tuple[str, ...], position: int) -> SectionStart:
+def _section_start(chunk: Chunk, path: tuple[str, ...], position: int) -> SectionStart:
     line = chunk.start_line + chunk.text.count("\n", 0, position)
     return SectionStart(path, chunk.start_char + position, min(line, chunk.end_line))
 
 
-def _names(joined: str, text: str, position: int) -> Iterator[str]:
+def _heading_names(joined: str, text: str, position: int) -> Iterator[str]:
     """Split names that are joined by commas; one that contains a comma itself is found in the text as a whole."""
     parts = joined.split(_COMMA)
     first = 0
@@ -92,7 +94,7 @@ def _find_name(name: str, text: str, position: int) -> int | None:
 
 def _is_definition(text: str, at: int) -> bool:
     before = text[text.rfind("\n", 0, at) + 1 : at]
-    return not _NO_DEFINITION.search(before) and not _USES.intersection(_WORD.findall(before))
+    return not _NOT_BEFORE_DEFINITION.search(before) and not _KEYWORDS_BEFORE_USES.intersection(_WORD.findall(before))
 
 
 def first_line(text: str, *, most: int) -> str:
@@ -108,16 +110,16 @@ _MAX_CHARACTERS: Final = 12_000
 
 def expand_to_sections(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Return hits with the text of their whole section, if they are few and it is not too long."""
-    return tuple(_widened(snapshot, hit) for hit in hits) if len(hits) <= FEW_HITS else tuple(hits)
+    return tuple(_expand_hit(snapshot, hit) for hit in hits) if len(hits) <= FEW_HITS else tuple(hits)
 
 
-def _widened(snapshot: Snapshot, hit: Hit) -> Hit:
+def _expand_hit(snapshot: Snapshot, hit: Hit) -> Hit:
     chunks = [stored.chunk for stored in snapshot.chunks.of_file(hit.path)]
     names = _section_paths(hit.heading)
     if not names or hit.ordinal >= len(chunks) or chunks[hit.ordinal].heading != hit.heading:
         return hit
-    preceding = list(_sharing(reversed(chunks[: hit.ordinal]), names))
-    section = [*reversed(preceding), *_sharing(chunks[hit.ordinal :], names)]
+    preceding = list(_chunks_of_sections(reversed(chunks[: hit.ordinal]), names))
+    section = [*reversed(preceding), *_chunks_of_sections(chunks[hit.ordinal :], names)]
     first, last = section[0], section[-1]
     if last.end_char - first.start_char > _MAX_CHARACTERS:
         return hit
@@ -126,7 +128,7 @@ def _widened(snapshot: Snapshot, hit: Hit) -> Hit:
     )
 
 
-def _sharing(chunks: Iterable[Chunk], names: frozenset[str]) -> Iterable[Chunk]:
+def _chunks_of_sections(chunks: Iterable[Chunk], names: frozenset[str]) -> Iterable[Chunk]:
     return takewhile(lambda chunk: names & _section_paths(chunk.heading), chunks)
 
 

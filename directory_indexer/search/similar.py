@@ -39,9 +39,9 @@ with lazily:
 MAX_PASSAGES = 16
 """A file is represented by so many evenly spread passages: more cost time and change the order little."""
 
-_NEIGHBOURS = 50
+_NEIGHBOURS_PER_PASSAGE = 50
 _MAX_AGREEMENTS = 5
-_NAME_A_MEMBER = "of a container, name a file in it, as in archive.zip!/report.docx"
+_NAME_A_MEMBER_HINT = "of a container, name a file in it, as in archive.zip!/report.docx"
 
 _MIN_GOOD_SCORE = 0.3
 """Unrelated files score 0.16 to 0.28, those of the same project 0.4 and more."""
@@ -89,7 +89,8 @@ class SimilarFiles:
         passages = self._passages(snapshot, path)
         scope = resolve_scope(snapshot, request, parse_query(""))
         hits_by_passage = [
-            self._nearest.chunks(snapshot, passage.vector, scope=scope, limit=_NEIGHBOURS) for passage in passages
+            self._nearest.chunks(snapshot, passage.vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE)
+            for passage in passages
         ]
         hits = _rank_files(snapshot, list(zip(passages, hits_by_passage, strict=True)), scope, exclude=path)
         shown_hits = hits[: request.limit]
@@ -100,7 +101,7 @@ class SimilarFiles:
             is_truncated=len(hits) > request.limit,
             is_weak=_is_weak(snapshot, hits),
             summary=snapshot.overview.summary(),
-            state=snapshot.overview.state_name(),
+            state=snapshot.overview.state_id(),
         )
 
     def _passages(self, snapshot: Snapshot, path: FilePath) -> Sequence[_Passage]:
@@ -113,7 +114,7 @@ class SimilarFiles:
         *_, outcome = parse_all([ParseRequest(_readable_file(path), None)], self._parse_policy)
         match outcome:
             case ParsedFile(chunks=()):
-                raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER)
+                raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER_HINT)
             case ParsedFile():
                 chunks = spread_evenly(outcome.chunks)
                 texts = [embedding_text(chunk, path) for chunk in chunks]
@@ -135,10 +136,10 @@ def spread_evenly(values: Sequence[_Value]) -> Sequence[_Value]:
 
 def _is_weak(snapshot: Snapshot, hits: Sequence[Hit]) -> bool:
     """Whether the nearest file is as far as an unrelated one; unknown for models without a calibration."""
-    return not hits or (_model(snapshot).scale is not None and hits[0].score < _MIN_GOOD_SCORE)
+    return not hits or (_cosine_model(snapshot).scale is not None and hits[0].score < _MIN_GOOD_SCORE)
 
 
-def _model(snapshot: Snapshot) -> Model:
+def _cosine_model(snapshot: Snapshot) -> Model:
     space = snapshot.vector_sets.answering().space
     return OTHER_MODEL if space is None else cosine_parameters(space)
 
@@ -162,7 +163,7 @@ def _rank_files(
 ) -> list[Hit]:
     stored = snapshot.chunks.by_id({hit.chunk_id for _, hits in hits_by_passage for hit in hits})
     chunks = copies_in_scope(snapshot, stored, scope)
-    model = _model(snapshot)
+    model = _cosine_model(snapshot)
     nearest: dict[FilePath, list[_Pair]] = defaultdict(list)
     for passage, hits in hits_by_passage:
         best: dict[FilePath, _Pair] = {}
@@ -174,7 +175,7 @@ def _rank_files(
             nearest[path].append(pair)
     totals = {path: sum(max(pair.score, 0.0) for pair in pairs) for path, pairs in nearest.items()}
     ranked = sorted((-total / len(hits_by_passage), path) for path, total in totals.items() if path != exclude)
-    return [_hit(sorted(nearest[path], key=_sort_key), score=-negative) for negative, path in ranked]
+    return [_hit_of_pairs(sorted(nearest[path], key=_sort_key), score=-negative) for negative, path in ranked]
 
 
 class _Pair(NamedTuple):
@@ -189,7 +190,7 @@ def _sort_key(pair: _Pair) -> tuple[float, int]:
     return -pair.score, pair.own.ordinal
 
 
-def _agreement(pair: _Pair) -> PassagePair:
+def _passage_pair(pair: _Pair) -> PassagePair:
     theirs, own = pair.theirs.chunk, pair.own
     return PassagePair(
         round(min(max(pair.score, 0.0), 1.0), 3),
@@ -202,11 +203,11 @@ def _agreement(pair: _Pair) -> PassagePair:
     )
 
 
-def _hit(pairs: Sequence[_Pair], *, score: float) -> Hit:
+def _hit_of_pairs(pairs: Sequence[_Pair], *, score: float) -> Hit:
     stored = pairs[0].theirs
     chunk = stored.chunk
     text = chunk.text[:EXCERPT_CHARS].rstrip()
     excerpt = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
     explanation = NO_EXPLANATION._replace(semantic_score=score)
     hit = hit_of(stored, excerpt, score=min(max(score, 0.0), 1.0), explanation=explanation)
-    return hit._replace(agreements=tuple(map(_agreement, pairs[:_MAX_AGREEMENTS])))
+    return hit._replace(agreements=tuple(map(_passage_pair, pairs[:_MAX_AGREEMENTS])))

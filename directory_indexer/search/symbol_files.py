@@ -16,7 +16,7 @@ from directory_indexer.core.cancellation import raise_if_cancelled
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.matching import LinePattern, PatternOptions
-from directory_indexer.search.grep import FileReader, GrepMatches, GrepRequest, files_in_scope, files_with
+from directory_indexer.search.grep import FileReader, GrepMatches, GrepRequest, files_in_scope, ids_of_sharing_files
 from directory_indexer.search.grep_lookup import plan_lookup
 from directory_indexer.search.symbol_scopes import SourceFile
 from directory_indexer.search.symbol_source import SourceText
@@ -54,10 +54,12 @@ def files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, ...]) 
     chunks = None if lookup is None else snapshot.stretches.with_words(lookup)
     # The words of the index have no case and are parts of names, so most files may hold another name.
     holder_ids = set() if chunks is None else snapshot.stretches.matching(_word_pattern(name), chunks)
-    files = snapshot.files.texts(scoped.as_json if chunks is None else files_with(snapshot, scoped, holder_ids))
+    files = snapshot.files.texts(
+        scoped.as_json if chunks is None else ids_of_sharing_files(snapshot, scoped, holder_ids)
+    )
     sources, n_unread = _sources(snapshot, [file for file in files if file.kind in GROUPS["code"]], name)
     others = [file for file in files if file.kind not in GROUPS["code"]]
-    ranges = _ranges(snapshot, {file.holder_id for file in others}, chunks)
+    ranges = _line_ranges_of_files(snapshot, {file.holder_id for file in others}, chunks)
     pattern = LinePattern(request.pattern)
     documents = (FileReader(file, pattern, request).read(ranges.get(file.holder_id, ())) for file in others)
     return NamedFiles(sources, tuple(matches for matches in documents if matches is not None), n_unread)
@@ -72,14 +74,16 @@ def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[
         if n_characters > _MAX_CHARACTERS or packed.n_characters > _MAX_FILE_CHARACTERS:
             n_unread += 1
             continue
-        source = _cache.get(packed, file.kind)
+        source = _source_cache.get(packed, file.kind)
         n_characters += packed.n_characters
-        if starts := tuple(_starts(source.source.text, name)):
+        if starts := tuple(_positions_of_name(source.source.text, name)):
             sources.append(NamedSource(file.path, source, starts))
     return tuple(sources), n_unread
 
 
-def _ranges(snapshot: Snapshot, holder_ids: set[int], chunks: dict[int, int] | None) -> dict[int, list[LineRange]]:
+def _line_ranges_of_files(
+    snapshot: Snapshot, holder_ids: set[int], chunks: dict[int, int] | None
+) -> dict[int, list[LineRange]]:
     if chunks is None:
         return {holder_id: snapshot.stretches.of_file(holder_id) for holder_id in holder_ids}
     ranges: dict[int, list[LineRange]] = {}
@@ -94,7 +98,7 @@ def _word_pattern(name: str) -> re.Pattern[bytes]:
     return re.compile(rb"%b(?<!\w%b)%b" % (word, word, rb"(?!\w)" if _is_word(name[-1]) else b""))
 
 
-def _starts(text: str, name: str) -> Iterator[int]:
+def _positions_of_name(text: str, name: str) -> Iterator[int]:
     """Yield the positions at which a name begins as a whole word."""
     at = text.find(name)
     while at >= 0:
@@ -136,5 +140,5 @@ class _SourceCache:
 
 _MAX_FILE_CHARACTERS: Final = 2_000_000
 _MAX_CHARACTERS: Final = 20_000_000
-_cache: Final = _SourceCache(max_characters=8_000_000)
+_source_cache: Final = _SourceCache(max_characters=8_000_000)
 """With all that is parsed, a text takes about six bytes a character."""

@@ -37,7 +37,7 @@ def _is_in(at: DefinedAt, container: str) -> bool:
     return f".{module}.{at.definition.container}".rstrip(".").endswith(f".{container}")
 
 
-class Place(NamedTuple):
+class NameOccurrence(NamedTuple):
     """A place of a name in a text, and the definition around it."""
 
     path: FilePath
@@ -70,10 +70,10 @@ class NameScope:
         self._binding = re.compile(_BINDS.replace("NAME", escaped), re.MULTILINE)
         self._declaration = re.compile(rf"\b(?:global|nonlocal)\b[^\n]{{0,200}}\b{escaped}\b")
 
-    def classify(self, place: Place) -> tuple[str, str]:
+    def classify(self, place: NameOccurrence) -> tuple[str, str]:
         """Return how a name is used at a place, and why it may be another one; empty where nothing speaks for that."""
         line = _line_around(place, self.name)
-        how = self._how(place, line)
+        how = self._kind_of_use(place, line)
         if not self.requested:
             return how, "its definition is not indexed"
         if how == "import":
@@ -81,10 +81,10 @@ class NameScope:
         if receiver := _receiver(line.before, place.file.source.kind):
             return how, self._doubt_of_attribute(place, receiver)
         if place.file.source.kind == "python" and _ARGUMENT.search(line.before) and _SETS.match(line.behind):
-            return "set", _KEYWORD
+            return "set", _DOUBT_ARGUMENT
         return how, self._doubt_of_name(place, how)
 
-    def _how(self, place: Place, line: _Line) -> str:
+    def _kind_of_use(self, place: NameOccurrence, line: _LineAround) -> str:
         if place.file.module_at(place.start) is not None:
             return "import"
         if _CLASS_HEADER.match(line.before):
@@ -93,13 +93,13 @@ class NameScope:
             return "call"
         return "set" if _SETS.match(line.behind) else "use"
 
-    def _doubt_of_import(self, place: Place) -> str:
+    def _doubt_of_import(self, place: NameOccurrence) -> str:
         if not self._at_top:
-            return _OTHER
+            return _DOUBT_OTHER_SCOPE
         module = place.file.module_at(place.start)
-        return "" if not module or self._is_from(module, place) else _OTHER_MODULE
+        return "" if not module or self._is_from(module, place) else _DOUBT_OTHER_MODULE
 
-    def _doubt_of_attribute(self, place: Place, receiver: str) -> str:
+    def _doubt_of_attribute(self, place: NameOccurrence, receiver: str) -> str:
         if receiver in ("self", "cls", "this", "super()", "@"):
             return self._doubt_of_own(place)
         if receiver in self._owners:
@@ -107,74 +107,74 @@ class NameScope:
         module = place.file.names.get(receiver)
         if module is not None and self._at_top:
             is_from = self._is_from(module, place) or self._is_from(f"{module}.{receiver}", place)
-            return "" if is_from else _OTHER_MODULE
+            return "" if is_from else _DOUBT_OTHER_MODULE
         if not self._owners:
-            return "" if place.file.source.kind in _NAMESPACED and not self._others else _OTHER
+            return "" if place.file.source.kind in _NAMESPACED and not self._others else _DOUBT_OTHER_SCOPE
         return self._doubt_of_method(place, receiver, module)
 
-    def _doubt_of_method(self, place: Place, receiver: str, module: str | None) -> str:
+    def _doubt_of_method(self, place: NameOccurrence, receiver: str, module: str | None) -> str:
         """Return the doubt of a method: by the type of the receiver, else by the number of methods with that name."""
-        if (kind := _type_of(place, receiver)) is not None:
+        if (kind := _type_of_receiver(place, receiver)) is not None:
             return self._doubt_of_type(kind, place)
         if receiver in self._others or (module is not None and not self._is_from(module, place)):
-            return _OTHER
+            return _DOUBT_OTHER_SCOPE
         if self._others:
             return f"{len(self._others)} other{'s have' if len(self._others) > 1 else ' has'} this name"
-        return _COMMON_NAME if self.name in _COMMON else ""
+        return _DOUBT_COMMON_NAME if self.name in _COMMON_METHOD_NAMES else ""
 
-    def _doubt_of_own(self, place: Place) -> str:
+    def _doubt_of_own(self, place: NameOccurrence) -> str:
         around = place.file.source.around(place.enclosing) if place.enclosing else ()
         own = next((outer for outer in around if outer.kind not in CALLABLE), None)
         if own is None:
-            return _OTHER if self._others else ""
+            return _DOUBT_OTHER_SCOPE if self._others else ""
         return self._doubt_of_type(own.name, place)
 
-    def _doubt_of_type(self, name: str, place: Place) -> str:
+    def _doubt_of_type(self, name: str, place: NameOccurrence) -> str:
         if name in self._owners:
             return ""
         if name in self._others:
-            return _OTHER
+            return _DOUBT_OTHER_SCOPE
         bases = place.file.bases_of(name)
         if bases & self._owners or (bases and not self._others):
             return ""
-        return _OTHER if self._others or name in _BUILTIN_TYPES else ""
+        return _DOUBT_OTHER_SCOPE if self._others or name in _BUILTIN_TYPES else ""
 
-    def _doubt_of_name(self, place: Place, how: str) -> str:
+    def _doubt_of_name(self, place: NameOccurrence, how: str) -> str:
         if self._is_enclosed(place):
             return ""
         if not self._at_top:
             return self._doubt_of_bare_method(place, how)
         if self._is_local(place):
-            return _LOCAL
+            return _DOUBT_LOCAL
         if place.path in self._at_top:
             return ""
         if place.path in self._all_at_top:
-            return _OTHER
+            return _DOUBT_OTHER_SCOPE
         return self._doubt_of_imported(place)
 
-    def _doubt_of_imported(self, place: Place) -> str:
+    def _doubt_of_imported(self, place: NameOccurrence) -> str:
         file = place.file
         if self.name in file.names:
-            return "" if self._is_from(file.names[self.name], place) else _OTHER_MODULE
+            return "" if self._is_from(file.names[self.name], place) else _DOUBT_OTHER_MODULE
         if not file.has_star and place.file.source.kind in _IMPORTING:
-            return _NOT_IMPORTED
+            return _DOUBT_NOT_IMPORTED
         is_near = os.path.dirname(place.path) in self._near
-        return "" if is_near or self._n_files == 1 else _OTHER
+        return "" if is_near or self._n_files == 1 else _DOUBT_OTHER_SCOPE
 
-    def _doubt_of_bare_method(self, place: Place, how: str) -> str:
+    def _doubt_of_bare_method(self, place: NameOccurrence, how: str) -> str:
         if place.file.source.kind not in _EXPLICIT or how == "base":
             return self._doubt_of_own(place)
         around = place.enclosing
-        return "" if around and around.kind not in CALLABLE and around.name in self._owners else _OTHER
+        return "" if around and around.kind not in CALLABLE and around.name in self._owners else _DOUBT_OTHER_SCOPE
 
-    def _is_from(self, module: str, place: Place) -> bool:
+    def _is_from(self, module: str, place: NameOccurrence) -> bool:
         """Whether a module can have one of the definitions: its own file, or a package that it lies in."""
         parts = [part for part in _PARTS.split(module.strip("'\"")) if part and part not in _RELATIVE]
         if not parts:  # `from . import`
             return os.path.dirname(place.path) in self._directories
         return not self._modules.isdisjoint((parts[0], parts[-1]))
 
-    def _is_enclosed(self, place: Place) -> bool:
+    def _is_enclosed(self, place: NameOccurrence) -> bool:
         """Whether the name is defined in a function, and a place lies in that, too."""
         containers = self._nested.get(place.path, set()) - {""}
         if not containers or place.enclosing is None:
@@ -182,7 +182,7 @@ class NameScope:
         around = place.file.source.around(place.enclosing)
         return any(outer.qualified in containers and outer.kind in CALLABLE for outer in around)
 
-    def _is_local(self, place: Place) -> bool:
+    def _is_local(self, place: NameOccurrence) -> bool:
         """Whether a function of Python around a place binds the name itself: as a parameter, or by an assignment."""
         source = place.file.source
         if place.enclosing is None or source.kind != "python":
@@ -192,12 +192,12 @@ class NameScope:
                 return False
             key = (place.path, around.start_line)
             if key not in self._is_local_in:
-                self._is_local_in[key] = self._binds(place.file.source, around)
+                self._is_local_in[key] = self._binds_name(place.file.source, around)
             if self._is_local_in[key]:
                 return True
         return False
 
-    def _binds(self, source: SourceText, function: Definition) -> bool:
+    def _binds_name(self, source: SourceText, function: Definition) -> bool:
         first = source.line_start(function.start_line)
         last = source.line_start(function.end_line + 1)
         code = source.code[first : last if last > first else None]
@@ -210,23 +210,23 @@ class NameScope:
         return bool(self._binding.search(body)) and not self._declaration.search(code)
 
 
-class _Line(NamedTuple):
+class _LineAround(NamedTuple):
     """The text of a line before and behind a name."""
 
     before: str
     behind: str
 
 
-def _line_around(place: Place, name: str) -> _Line:
+def _line_around(place: NameOccurrence, name: str) -> _LineAround:
     code = place.file.source.code
     end = place.start + len(name)
     first = code.rfind("\n", 0, place.start) + 1
-    before = code[max(first, place.start - _LONGEST) : place.start]
+    before = code[max(first, place.start - _MAX_STATEMENT_CHARS) : place.start]
     if first and not before.strip():
         # A chain of calls, or arguments, one a line.
         previous = code[code.rfind("\n", 0, first - 1) + 1 : first - 1].rstrip()
-        before = previous[-_LONGEST:] if previous.endswith((".", "(", ",")) else before
-    return _Line(before, code[end : end + _LONGEST])
+        before = previous[-_MAX_STATEMENT_CHARS:] if previous.endswith((".", "(", ",")) else before
+    return _LineAround(before, code[end : end + _MAX_STATEMENT_CHARS])
 
 
 def _receiver(before: str, kind: str) -> str:
@@ -240,7 +240,7 @@ def _receiver(before: str, kind: str) -> str:
     return match[1] if match and match[1] else "?"
 
 
-def _type_of(place: Place, receiver: str) -> str | None:
+def _type_of_receiver(place: NameOccurrence, receiver: str) -> str | None:
     """Return the class that a variable was last made with or declared as, as far as the text before says so."""
     if not receiver.isidentifier():
         return None
@@ -252,9 +252,9 @@ def _type_of(place: Place, receiver: str) -> str | None:
         end = at + len(receiver)
         if code[at - 1 : at].isidentifier() or code[end : end + 1].isidentifier():
             continue
-        match = _MADE.match(code, end, end + _LONGEST)
+        match = _DECLARED_OR_ASSIGNED_TYPE.match(code, end, end + _MAX_STATEMENT_CHARS)
         if match is None and code[at - 1 : at] in _BEFORE_VARIABLE:
-            before = code[max(at - _LONGEST, code.rfind("\n", 0, at) + 1) : at]
+            before = code[max(at - _MAX_STATEMENT_CHARS, code.rfind("\n", 0, at) + 1) : at]
             pattern = _OPENED if before.rstrip().endswith(" as") else _DECLARED
             match = pattern.search(before)
         if match:
@@ -271,7 +271,7 @@ class SourceFile:
     @cached_property
     def names(self) -> dict[str, str]:
         """The module of each name that is imported."""
-        return dict(self._named())
+        return dict(self._imported_names())
 
     @cached_property
     def has_star(self) -> bool:
@@ -317,7 +317,7 @@ class SourceFile:
         quoted = _QUOTED.search(self.source.text, statement.start(), statement.end())
         return quoted[1] if quoted else None
 
-    def _named(self) -> Iterator[tuple[str, str]]:
+    def _imported_names(self) -> Iterator[tuple[str, str]]:
         for statement in self._statements:
             module = self._module_of(statement)
             for part in re.split(r"[,{}()\n]", statement["names"] or statement[0].partition(" ")[2]):
@@ -342,7 +342,7 @@ _IMPORT: Final = re.compile(
     r"|(?:const|let|var)[ \t]+(?:\{[^{}]*\}|\w+)[ \t]*=[ \t]*(?:await[ \t]+)?(?:require|import)\b[^\n]*)",
     re.MULTILINE,
 )
-_MADE: Final = re.compile(
+_DECLARED_OR_ASSIGNED_TYPE: Final = re.compile(
     r"[ \t]*(?::[ \t]*(?:[\w.]*\.)?([A-Z]\w*)|:?=[ \t]*(?:await[ \t]+|new[ \t]+)?(?:\w+\.)*([A-Z]\w*)[ \t]*\()"
 )
 _DECLARED: Final = re.compile(r"\b([A-Z]\w*)[ \t*&]+\Z")
@@ -372,20 +372,20 @@ _EXPLICIT: Final = frozenset({"python", "javascript", "typescript", "tsx", "rust
 _IMPORTING: Final = frozenset({"python", "javascript", "typescript", "tsx"})
 _NAMESPACED: Final = frozenset({"go", "rust", "cpp", "c", "elixir", "ruby", "php", "lua", "haskell"})
 _BUILTIN_TYPES: Final = frozenset({"Path", "Mock", "MagicMock", "OrderedDict", "Counter", "Thread", "Lock", "Decimal"})
-_COMMON: Final = frozenset(
+_COMMON_METHOD_NAMES: Final = frozenset(
     "get set add update pop items keys values append extend insert remove clear copy sort index count join split strip"
     " read write close open format encode decode replace find match search group start end next send format map filter"
     " push shift slice concat forEach then catch length toString equals hashCode iter len unwrap clone into".split()
 )
-_OTHER: Final = "same name in another scope"
-_OTHER_MODULE: Final = "imported from elsewhere"
-_NOT_IMPORTED: Final = "not imported here"
-_LOCAL: Final = "a local variable"
-_KEYWORD: Final = "an argument of this name"
-_COMMON_NAME: Final = "a common name"
+_DOUBT_OTHER_SCOPE: Final = "same name in another scope"
+_DOUBT_OTHER_MODULE: Final = "imported from elsewhere"
+_DOUBT_NOT_IMPORTED: Final = "not imported here"
+_DOUBT_LOCAL: Final = "a local variable"
+_DOUBT_ARGUMENT: Final = "an argument of this name"
+_DOUBT_COMMON_NAME: Final = "a common name"
 _PARTS: Final = re.compile(r"[./\\:]+")
 _RELATIVE: Final = frozenset({"crate", "self", "super", "@"})
 _MAX_LOOKED_AT: Final = 40
-_LONGEST: Final = 400
+_MAX_STATEMENT_CHARS: Final = 400
 _MAX_BASES: Final = 20
 _FARTHEST: Final = 50_000

@@ -42,12 +42,12 @@ class SourceText:
     @cached_property
     def code(self) -> str:
         """The text without comments and strings; what is interpolated into a string stays."""
-        return _noise_of(self.kind).sub(_blanked, self.text)
+        return _comments_and_strings_of(self.kind).sub(_blank_match, self.text)
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions in their order, each after the one that it stands in."""
-        return tuple(self._read())
+        return tuple(self._read_definitions())
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -74,35 +74,35 @@ class SourceText:
 
     def enclosing(self, line: int) -> Definition | None:
         """Return the innermost definition that a line stands in, its own first line included."""
-        at = bisect_right(self._starts, line) - 1
+        at = bisect_right(self._first_lines, line) - 1
         while at >= 0 and self.definitions[at].end_line < line:
-            at = self._above[at]
+            at = self._enclosing_indexes[at]
         return self.definitions[at] if at >= 0 else None
 
     def signature(self, line: int) -> str:
         """Return the first line of a definition, and where its parameters go on, those that follow."""
         start = self.line_start(line)
-        lines = self.text[start : start + _LONGEST_SIGNATURE].split("\n")
+        lines = self.text[start : start + _MAX_SIGNATURE_CHARS].split("\n")
         signature = lines[0]
-        for following in lines[1:_MOST_SIGNATURE_LINES]:
+        for following in lines[1:_MAX_SIGNATURE_LINES]:
             if signature.count("(") <= signature.count(")"):
                 break
             signature = f"{signature.rstrip()} {following.strip()}"
-        return " ".join(signature.split()).replace("( ", "(").replace(", )", ")").rstrip("{ ")[:_LONGEST_SIGNATURE]
+        return " ".join(signature.split()).replace("( ", "(").replace(", )", ")").rstrip("{ ")[:_MAX_SIGNATURE_CHARS]
 
     def around(self, definition: Definition) -> Iterator[Definition]:
         """Yield a definition and all that it stands in, the innermost first."""
-        at = self._places[definition]
+        at = self._index_by_definition[definition]
         while at >= 0:
             yield self.definitions[at]
-            at = self._above[at]
+            at = self._enclosing_indexes[at]
 
     @cached_property
-    def _places(self) -> dict[Definition, int]:
+    def _index_by_definition(self) -> dict[Definition, int]:
         return {definition: at for at, definition in enumerate(self.definitions)}
 
     @cached_property
-    def _above(self) -> list[int]:
+    def _enclosing_indexes(self) -> list[int]:
         """The index of the container of each definition; -1 for none."""
         above: list[int] = []
         for at, definition in enumerate(self.definitions):
@@ -113,10 +113,10 @@ class SourceText:
         return above
 
     @cached_property
-    def _starts(self) -> list[int]:
+    def _first_lines(self) -> list[int]:
         return [definition.start_line for definition in self.definitions]
 
-    def _read(self) -> Iterator[Definition]:
+    def _read_definitions(self) -> Iterator[Definition]:
         stack: list[Definition] = []
         header = _header_of(self.kind)
         owners = tuple(_OWNERS & header.groupindex.keys())
@@ -126,7 +126,7 @@ class SourceText:
             start = self.line_at(match.start(name))
             while stack and stack[-1].end_line < start:
                 stack.pop()
-            if len(stack) > _MOST_DEPTH or len(match[name]) > _LONGEST_NAME:
+            if len(stack) > _MAX_DEPTH or len(match[name]) > _MAX_NAME_CHARS:
                 continue
             keyword = (match["keyword"] if has_keyword else "") or "function"
             owner = "" if stack else next((match[group] for group in owners if match[group]), "")
@@ -135,11 +135,11 @@ class SourceText:
             kind = _KINDS.get(keyword, keyword)
             if keyword in _FUNCTIONS:
                 kind = "method" if owner or (stack and stack[-1].kind not in CALLABLE) else "function"
-            definition = Definition(match[name], kind, start, self._end_of(match), container)
+            definition = Definition(match[name], kind, start, self._last_line_of(match), container)
             stack.append(definition)
             yield definition
 
-    def _end_of(self, match: re.Match[str]) -> int:
+    def _last_line_of(self, match: re.Match[str]) -> int:
         """Return the last line of a definition: brackets and ends on its own indentation belong to it."""
         code = self.code
         indent = len(match["indent"].expandtabs(4))
@@ -151,20 +151,20 @@ class SourceText:
         return self.line_at(line_end + max(len(body.rstrip()) - 1, -1))
 
 
-def _blanked(match: re.Match[str]) -> str:
+def _blank_match(match: re.Match[str]) -> str:
     text = match[0]
     if "{" in text and _INTERPOLATED.search(match.string, max(match.start() - 2, 0), match.start() + 1):
-        return _OUTSIDE_BRACES.sub(_blanks, text)
+        return _OUTSIDE_BRACES.sub(_blanks_like, text)
     if "${" in text or "#{" in text:
-        return _OUTSIDE_BRACES.sub(_blanks, text)
-    return _blank(text)
+        return _OUTSIDE_BRACES.sub(_blanks_like, text)
+    return _blank_text(text)
 
 
-def _blanks(match: re.Match[str]) -> str:
-    return match[0] if match["inside"] else _blank(match[0])
+def _blanks_like(match: re.Match[str]) -> str:
+    return match[0] if match["inside"] else _blank_text(match[0])
 
 
-def _blank(text: str) -> str:
+def _blank_text(text: str) -> str:
     if "\n" not in text:
         return " " * len(text)
     return "\n".join(" " * len(line) for line in text.split("\n"))
@@ -183,8 +183,8 @@ def _dedent(indent: int, tabs: int) -> re.Pattern[str]:
     return _dedents[key]
 
 
-def _noise_of(kind: str) -> re.Pattern[str]:
-    return _NOISES.get(kind, _SLASHES)
+def _comments_and_strings_of(kind: str) -> re.Pattern[str]:
+    return _COMMENTS_AND_STRINGS.get(kind, _SLASHES)
 
 
 def _header_of(kind: str) -> re.Pattern[str]:
@@ -207,7 +207,7 @@ _SLASHES: Final = _compiled(_QUOTED, _CHARACTER, _SLASH)
 _SCRIPT: Final = _compiled(_QUOTED, _SINGLE, _TICKS, _SLASH)
 _HASHES: Final = _compiled(_QUOTED, _SINGLE, _HASH)
 _DASHES: Final = _compiled(_QUOTED, _SINGLE, r"--\[\[.*?(?:\]\]|\Z)|--[^\n]*", r"\{-.*?(?:-\}|\Z)")
-_NOISES: Final = {
+_COMMENTS_AND_STRINGS: Final = {
     **dict.fromkeys(("python", "ruby", "bash", "elixir", "powershell", "perl", "r", "julia", "nim"), _HASHES),
     **dict.fromkeys(("javascript", "typescript", "tsx", "vue", "svelte", "dart", "groovy"), _SCRIPT),
     **dict.fromkeys(("lua", "sql", "ada"), _DASHES),
@@ -301,7 +301,7 @@ _OWNERS: Final = frozenset({"owner", "typed_owner", "bound_owner"})
 _MODULE_ITSELF: Final = frozenset({"exports", "module"})
 _FUNCTIONS: Final = frozenset((*_FUNCTION_WORDS.split("|"), "defp", "defmacro", "defmacrop", "defguard", "defguardp"))
 _KINDS: Final = {"mod": "module", "defmodule": "module", "defprotocol": "protocol", "macro_rules!": "macro"}
-_MOST_DEPTH: Final = 12
-_LONGEST_NAME: Final = 256
-_LONGEST_SIGNATURE: Final = 240
-_MOST_SIGNATURE_LINES: Final = 12
+_MAX_DEPTH: Final = 12
+_MAX_NAME_CHARS: Final = 256
+_MAX_SIGNATURE_CHARS: Final = 240
+_MAX_SIGNATURE_LINES: Final = 12

@@ -17,7 +17,7 @@ from directory_indexer.core.paths import FilePath, display, exact_text
 from directory_indexer.ranking.query_syntax import has_role
 from directory_indexer.search.grep import GrepMatches
 from directory_indexer.search.symbol_files import NamedSource, files_with_name
-from directory_indexer.search.symbol_scopes import DefinedAt, NameScope, Place
+from directory_indexer.search.symbol_scopes import DefinedAt, NameOccurrence, NameScope
 from directory_indexer.search.symbol_source import CALLABLE, Definition
 from directory_indexer.storage.documents.store import Snapshot
 
@@ -96,7 +96,7 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
     Raises:
         UsageError: `name` has no such form.
     """
-    if len(name) > _LONGEST_NAME:
+    if len(name) > _MAX_NAME_CHARS:
         raise UsageError(f"no name of a symbol has {len(name):,} characters", hint="search finds long texts")
     parts = [part for part in _SEPARATORS.split(name.strip().removesuffix("()")) if part]
     if not parts or not all(map(_NAME.fullmatch, parts)):
@@ -110,10 +110,10 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
     """
-    names = _NameReader(snapshot, request)
+    names = _SymbolReader(snapshot, request)
     definitions, uses = names.definitions, names.uses
-    code = [part for part in uses if not _is_aside(part)]
-    tests = [part for part in uses if _is_aside(part) and not _is_document(part)]
+    code = [part for part in uses if not _is_test_or_document(part)]
+    tests = [part for part in uses if _is_test_or_document(part) and not _is_document(part)]
     documents = [part for part in uses if _is_document(part)]
     callers = tuple(_callers(snapshot, request, code)) if request.depth else ()
     return FoundSymbol(
@@ -131,7 +131,7 @@ def _is_document(uses: Uses) -> bool:
     return all(use.how == MENTION for use in uses.uses)
 
 
-def _is_aside(uses: Uses) -> bool:
+def _is_test_or_document(uses: Uses) -> bool:
     return _is_document(uses) or has_role(exact_text(uses.path), "test")
 
 
@@ -162,23 +162,23 @@ def _callers(snapshot: Snapshot, request: SymbolRequest, code: Sequence[Uses]) -
     seen = {request.qualified}
 
     def above(uses: Iterable[Uses], depth: int) -> Iterator[Caller]:
-        for part in [part for part in _in_order(uses) if part.symbol and _calls(part)][:_MAX_CALLERS]:
+        for part in [part for part in _in_order(uses) if part.symbol and _has_call(part)][:_MAX_CALLERS]:
             line = next(use.line for use in part.uses if use.how == CALL and not use.doubt)
             yield Caller(depth, part.path, part.symbol, line)
             if depth + 1 < request.depth and part.symbol not in seen and len(seen) < _MAX_CALLERS:
                 seen.add(part.symbol)
                 container, _, name = part.symbol.rpartition(".")
-                names = _NameReader(snapshot, SymbolRequest(name, container, request.scope))
-                yield from above((other for other in names.uses if not _is_aside(other)), depth + 1)
+                names = _SymbolReader(snapshot, SymbolRequest(name, container, request.scope))
+                yield from above((other for other in names.uses if not _is_test_or_document(other)), depth + 1)
 
     return list(above(code, 0))
 
 
-def _calls(uses: Uses) -> bool:
+def _has_call(uses: Uses) -> bool:
     return any(use.how == CALL and not use.doubt for use in uses.uses)
 
 
-class _NameReader:
+class _SymbolReader:
     """Reads the files that hold a name."""
 
     def __init__(self, snapshot: Snapshot, request: SymbolRequest) -> None:
@@ -197,14 +197,16 @@ class _NameReader:
         return FoundDefinition(at.path, at.definition, signature, has_role(exact_text(at.path), "test"))
 
     def _uses(self, source: NamedSource, defined: Sequence[Definition]) -> Iterator[Uses]:
-        placed = self._placed(source, {definition.start_line for definition in defined})
+        placed = self._uses_with_enclosing(source, {definition.start_line for definition in defined})
         for _, group in groupby(placed, key=lambda item: (item[0], item[1].how == MENTION)):
             parts = list(group)
             above = parts[0][0]
             name, start = (above.qualified, above.start_line) if above else ("", 1)
             yield Uses(source.path, name, start, tuple(use for _, use in parts))
 
-    def _placed(self, source: NamedSource, own_lines: Collection[int]) -> Iterator[tuple[Definition | None, Use]]:
+    def _uses_with_enclosing(
+        self, source: NamedSource, own_lines: Collection[int]
+    ) -> Iterator[tuple[Definition | None, Use]]:
         text = source.file.source
         n_classified = 0
         for number, starts in groupby(source.starts, key=text.line_at):
@@ -215,18 +217,18 @@ class _NameReader:
             classified = [(MENTION, "")]
             if in_code and n_classified < _MAX_CLASSIFIED:
                 classified = [
-                    self.scope.classify(Place(source.path, source.file, start, enclosing)) for start in in_code
+                    self.scope.classify(NameOccurrence(source.path, source.file, start, enclosing)) for start in in_code
                 ]
             elif in_code:
-                classified = [("use", _NOT_CLASSIFIED)]
+                classified = [("use", _NOT_CLASSIFIED_DOUBT)]
             n_classified += len(in_code)
             how, doubt = classified[0] if len(classified) == 1 else min(classified, key=_certainty)
-            yield enclosing, Use(number, " ".join(text.line(number)[:_LONGEST_LINE].split()), how, doubt or None)
+            yield enclosing, Use(number, " ".join(text.line(number)[:_MAX_LINE_CHARS].split()), how, doubt or None)
 
 
 def _certainty(classified: tuple[str, str | None]) -> tuple[bool, int]:
     how, doubt = classified
-    return bool(doubt), _ORDER.index(how)
+    return bool(doubt), _ORDER_OF_KINDS.index(how)
 
 
 def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
@@ -256,13 +258,13 @@ def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
 
 
 def _mentions(matches: GrepMatches) -> Uses:
-    uses = tuple(Use(line.number, " ".join(line.text[:_LONGEST_LINE].split()), MENTION) for line in matches.lines)
+    uses = tuple(Use(line.number, " ".join(line.text[:_MAX_LINE_CHARS].split()), MENTION) for line in matches.lines)
     return Uses(matches.path, "", 1, uses)
 
 
 CALL: Final = "call"
 MENTION: Final = "mention"
-_ORDER: Final = (CALL, "base", "use", "set", "import", MENTION)
+_ORDER_OF_KINDS: Final = (CALL, "base", "use", "set", "import", MENTION)
 _SEPARATORS: Final = re.compile(r"\.|::|#|->")
 _NAME: Final = re.compile(r"[^\W\d]\w*[?!]?|\$\w+|#\w+")
 _BINDING: Final = (
@@ -271,8 +273,8 @@ _BINDING: Final = (
     r"|boolean|char|double|float|unsigned|size_t|auto)[ \t*]+)*)(?:(?P<self>self|this)\.|(?:module\.)?exports\.)?"
     r"(?P<name>NAME)(?![\w$])[ \t]*(?::(?!:)[^=\n]*(?:=(?!=)|$)|:?=(?![=>])|;|(?<=define NAME)(?=[ \t(]))"
 )
-_NOT_CLASSIFIED: Final = "one of very many in this file"
+_NOT_CLASSIFIED_DOUBT: Final = "one of very many in this file"
 _MAX_CLASSIFIED: Final = 500
-_LONGEST_LINE: Final = 240
+_MAX_LINE_CHARS: Final = 240
 _MAX_CALLERS: Final = 50
-_LONGEST_NAME: Final = 4096
+_MAX_NAME_CHARS: Final = 4096

@@ -74,13 +74,15 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
     """
     stored = snapshot.chunks.of_file(path)
     if not stored:
-        raise NotIndexedError(f"the index holds no text of {display(path)}", hint=_reason(snapshot, path))
+        raise NotIndexedError(
+            f"the index holds no text of {display(path)}", hint=_reason_of_missing_text(snapshot, path)
+        )
     chunks = [indexed.chunk for indexed in stored]
     whole = join_chunks(chunks)
     unread = snapshot.scans.unread(path)
     page_starts = _with_last_pages(snapshot.files.page_starts(path), max(unread, default=0), len(whole))
     start, end = _character_range(whole, chunks, page_starts, selection, path)
-    first_page, last_page = _pages(page_starts, selection, start, end)
+    first_page, last_page = _page_range(page_starts, selection, start, end)
     selected = [chunk for chunk in chunks if chunk.start_char < end and chunk.end_char > start]
     text = whole[start:end]
     start_line = whole.count("\n", 0, start) + 1
@@ -137,7 +139,7 @@ def _with_last_pages(page_starts: Sequence[int], n_pages: int, end: int) -> tupl
     return *page_starts, *[end] * (n_pages - len(page_starts))
 
 
-def _pages(page_starts: Sequence[int], selection: Selection | None, start: int, end: int) -> tuple[int, int]:
+def _page_range(page_starts: Sequence[int], selection: Selection | None, start: int, end: int) -> tuple[int, int]:
     """Return the first and the last page of a part; pages without text may precede, interrupt and follow it."""
     if selection is None:
         return 1, sys.maxsize
@@ -170,7 +172,7 @@ def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
         return OnDisk.CHANGED
 
 
-def _reason(snapshot: Snapshot, path: FilePath) -> str:
+def _reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
     known = snapshot.files.get(path)
     if known is None and snapshot.files.holds(path):
         return "it is a directory: name a file in it"
@@ -212,11 +214,14 @@ def changes_on_disk(snapshot: Snapshot, paths: Collection[FilePath]) -> dict[Fil
         return {}
     on_disk = dict.fromkeys(paths) | snapshot.files.containers_of(paths)
     known = snapshot.files.get_all({container or path for path, container in on_disk.items()})
-    changes = ((path, _change(container or path, known.get(container or path))) for path, container in on_disk.items())
+    changes = (
+        (path, _compare_with_disk(container or path, known.get(container or path)))
+        for path, container in on_disk.items()
+    )
     return {path: change for path, change in changes if change}
 
 
-def _change(path: FilePath, known: KnownFile | None) -> OnDisk | None:
+def _compare_with_disk(path: FilePath, known: KnownFile | None) -> OnDisk | None:
     if is_git_history(path):
         return None  # a commit never changes; the next run removes it when it is unreachable
     try:

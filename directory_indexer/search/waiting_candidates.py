@@ -19,8 +19,8 @@ from directory_indexer.embedding.static_table import (
     CODE_BYTES,
     StaticModel,
     nearest_codes,
-    similarities,
-    static_model,
+    parse_static_model,
+    static_similarities,
 )
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
@@ -33,19 +33,19 @@ with lazily:
     from directory_indexer.search.retrieval import QueryEmbedding
 
 
-_STATIC: Final = 3
+_STATIC_OVERSAMPLING: Final = 3
 """The recall of 40 candidates by static vectors is .61 on five sets, that of 80 is .69 and that of 120 is .72."""
 
-_BEST: Final = 40
+_N_BEST_EMBEDDED: Final = 40
 """None of so many candidates should lack a vector; if so many have one, others are not worth the time."""
 
-_NEWEST: Final = 40
+_N_NEWEST: Final = 40
 """As many as are embedded in half a second."""
 
-_SETTLED: Final = 16
+_N_CACHED_IF_REPEATED: Final = 16
 """If the first candidates all have a vector, a similar query was answered before, and no time is spent on more."""
 
-_WORDS: Final = 0.5
+_KEYWORD_WEIGHT: Final = 0.5
 """The weight of the best keyword match relative to a static similarity, which is 0.35 for the best."""
 
 
@@ -64,7 +64,7 @@ class WaitingCandidates:
         Of the latter, several times the `limit` are considered; with little time, only the best of both are embedded.
         """
         by_words = self._snapshot.embedding_queue.waiting(keyword_scores)
-        promising = self._by_promise(by_words, keyword_scores, limit)
+        promising = self._most_promising_first(by_words, keyword_scores, limit)
         vectors = self._vectors([chunk for chunk in promising if chunk.embedding_text])
         self._embedder.embedded.update(chunk.chunk_id for chunk in promising if chunk.text_hash in vectors)
         self._embedder.not_embedded.update(chunk.chunk_id for chunk in by_words if chunk.text_hash not in vectors)
@@ -74,17 +74,17 @@ class WaitingCandidates:
             if chunk.text_hash in vectors
         }
 
-    def _by_promise(
+    def _most_promising_first(
         self, by_words: Sequence[PendingChunk], keyword_scores: Mapping[ChunkId, float], limit: int
     ) -> list[PendingChunk]:
         """Merge the chunks found by words with those near by static vectors, the most promising first."""
         static = StaticCandidates(self._snapshot, self._scope, self._meaning.text)
-        near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC * limit))
+        near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC_OVERSAMPLING * limit))
         chunks = list({chunk.chunk_id: chunk for chunk in (*by_words, *near)}.values())
         similarities = static.similarities([chunk.id for chunk in chunks])
         best = max(keyword_scores.values(), default=0.0) or 1.0
         promise = {
-            chunk.chunk_id: similarity + _WORDS * keyword_scores.get(chunk.chunk_id, 0.0) / best
+            chunk.chunk_id: similarity + _KEYWORD_WEIGHT * keyword_scores.get(chunk.chunk_id, 0.0) / best
             for chunk, similarity in zip(chunks, similarities, strict=True)
         }
         return sorted(chunks, key=lambda chunk: promise[chunk.chunk_id], reverse=True)
@@ -96,14 +96,14 @@ class WaitingCandidates:
         cached = self._snapshot.search_vectors.of_texts(
             self._meaning.embedder.space.name, hashes, dimensions=self._meaning.vector.size
         )
-        if not cached.keys() >= set(hashes[:_SETTLED]):
-            hashes_to_embed = hashes if len(cached) < _BEST else hashes[:_BEST]
+        if not cached.keys() >= set(hashes[:_N_CACHED_IF_REPEATED]):
+            hashes_to_embed = hashes if len(cached) < _N_BEST_EMBEDDED else hashes[:_N_BEST_EMBEDDED]
             missing = {digest: texts[digest] for digest in hashes_to_embed if digest not in cached}
             self._embedder.make(missing, self._meaning.embedder, share=self._meaning.allowance.share)
         return cached | self._embedder.made
 
 
-_GROWTH: Final = 4
+_GROWTH_FACTOR: Final = 4
 
 
 class StaticCandidates:
@@ -120,8 +120,8 @@ class StaticCandidates:
         if self._scope.is_empty:
             return []
         if self._model is None:
-            newest = self._queue.newest_rows(_NEWEST)
-            return self._queue.rows_that_wait(newest, self._scope.holder_ids)[:limit]
+            newest = self._queue.newest_waiting_rows(_N_NEWEST)
+            return self._queue.keep_waiting_rows(newest, self._scope.holder_ids)[:limit]
         rows, codes = self._blocks
         if self._scope.rows is not None:
             first, last = self._scope.rows
@@ -130,10 +130,10 @@ class StaticCandidates:
         depth = limit
         while True:
             nearest = rows[nearest_codes(codes, self._vector, depth)].tolist()
-            waiting = self._queue.rows_that_wait(nearest, self._scope.holder_ids)
+            waiting = self._queue.keep_waiting_rows(nearest, self._scope.holder_ids)
             if len(waiting) >= limit or len(nearest) < depth:
                 return waiting[:limit]
-            depth *= _GROWTH
+            depth *= _GROWTH_FACTOR
 
     def similarities(self, rows: Sequence[int]) -> list[float]:
         """Return the similarities of these chunks, from -1 to 1; 0 for those without a static vector."""
@@ -142,7 +142,7 @@ class StaticCandidates:
             return [0.0] * len(rows)
         order = np.argsort(known, kind="stable")
         indices = order[np.minimum(np.searchsorted(known, rows, sorter=order), known.size - 1)]
-        values = np.where(known[indices] == rows, similarities(codes[indices], self._vector), 0.0)
+        values = np.where(known[indices] == rows, static_similarities(codes[indices], self._vector), 0.0)
         return [float(value) for value in values]
 
     @cached_property
@@ -152,7 +152,7 @@ class StaticCandidates:
         blocks = self._snapshot.static_vectors.all()
         if blocks.rows.size and blocks.codes.shape[1] != CODE_BYTES:
             raise DamagedValueError("static_vectors.codes")
-        newest = np.array(self._queue.newest_rows(_NEWEST), np.int64)
+        newest = np.array(self._queue.newest_waiting_rows(_N_NEWEST), np.int64)
         texts = self._queue.texts(newest[~np.isin(newest, blocks.rows)].tolist())
         if not texts:
             return blocks
@@ -171,4 +171,6 @@ class StaticCandidates:
         stored = self._snapshot.static_vectors.model()
         if stored is None or stored.version != STATIC_TABLE_VERSION:
             return None
-        return parse_stored("static_model", lambda made: static_model(made.weights, made.mean, made.own_rows), stored)
+        return parse_stored(
+            "static_model", lambda made: parse_static_model(made.weights, made.mean, made.own_rows), stored
+        )

@@ -22,7 +22,12 @@ from directory_indexer.embedding import Embedder
 from directory_indexer.indexing.background_runs import index_command
 from directory_indexer.server.log_lines import log_to_stderr
 from directory_indexer.server.middleware.access import Access
-from directory_indexer.server.startup import FROM_CLUSTER, INSTRUCTIONS, EarlyHandshake, importing
+from directory_indexer.server.startup import (
+    CLUSTER_INSTRUCTIONS,
+    INSTRUCTIONS,
+    EarlyHandshake,
+    pause_garbage_collection,
+)
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
@@ -34,7 +39,7 @@ with lazily:
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.index_jobs import CollectionJobs, IndexJobs
     from directory_indexer.server.mcp.executor import ToolExecutor
-    from directory_indexer.server.mcp.protocol import make_server, toolset_of
+    from directory_indexer.server.mcp.protocol import make_server, select_toolset
     from directory_indexer.server.mcp.tools import Tools
     from directory_indexer.server.middleware.authentication import BrowserSessions
     from directory_indexer.server.middleware.monitoring import LogFormat, start_logging
@@ -47,7 +52,7 @@ with lazily:
 
 __all__ = ["ServeOptions", "index_command", "serve_http", "serve_page", "serve_stdio"]
 
-_SWITCH_INTERVAL_SECONDS = 0.001
+_THREAD_SWITCH_INTERVAL_SECONDS = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +67,14 @@ class ServeOptions:
 def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
     """Serve one client on standard input and output until it disconnects."""
     parent = os.getppid()  # read now: the parent may exit before the server runs
-    _set_up_process()
+    _set_signal_handlers_and_switch_interval()
     log_to_stderr(verbose=options.verbose)
-    greeter = EarlyHandshake(INSTRUCTIONS if app.writes else FROM_CLUSTER)
+    greeter = EarlyHandshake(INSTRUCTIONS if app.writes else CLUSTER_INSTRUCTIONS)
     greeter.start()
 
-    with importing():
+    with pause_garbage_collection():
         parts = _build_parts(app, options)
-        server = make_server(parts.executor, parts.model, toolset=toolset_of(app))
+        server = make_server(parts.executor, parts.model, toolset=select_toolset(app))
     greeter.stop()
 
     def close() -> None:
@@ -88,7 +93,7 @@ def serve_http(app: App, options: ServeOptions, access: Access, log_format: LogF
         UnavailableError: the address is in use.
     """
     access.require_safe(has_keys=bool(Keys(app.registry).all()))
-    _set_up_process()
+    _set_signal_handlers_and_switch_interval()
     start_logging(log_format, verbose=options.verbose)
     _serve_over_http(app, options, access, None)
 
@@ -99,16 +104,16 @@ def serve_page(app: App, options: ServeOptions, access: Access, page_options: Pa
     Raises:
         UnavailableError: the address is in use.
     """
-    _set_up_process()
+    _set_signal_handlers_and_switch_interval()
     start_logging(LogFormat.TEXT, verbose=options.verbose)
     page = PageHost(BrowserSessions(clock=time.monotonic), page_options, app.loaded.data_dir)
     _serve_over_http(app, options, access, page)
 
 
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
-    with importing():
+    with pause_garbage_collection():
         parts = _build_parts(app, options)
-        server_factory = functools.partial(make_server, parts.executor, parts.model, toolset=toolset_of(app))
+        server_factory = functools.partial(make_server, parts.executor, parts.model, toolset=select_toolset(app))
         tools = parts.executor.tools
         administration = Administration(app.registry, app.loaded.data_dir, AdminJobs(app, tools).all())
         http_parts = HttpParts(app, parts.executor, parts.model, IngestWorker(tools.collections), administration, page)
@@ -118,7 +123,7 @@ def _serve_over_http(app: App, options: ServeOptions, access: Access, page: Page
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _ServerParts:
     executor: ToolExecutor
     model: BackgroundModel
     jobs: CollectionJobs
@@ -133,11 +138,11 @@ class _Parts:
         self.jobs.close()
 
 
-def _set_up_process() -> None:
+def _set_signal_handlers_and_switch_interval() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _exit_on_signal)
     # A search works in three threads at once; each may wait this long for the interpreter lock at every switch.
-    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
+    sys.setswitchinterval(_THREAD_SWITCH_INTERVAL_SECONDS)
 
 
 def _exit_on_signal(number: int, _: object) -> NoReturn:
@@ -145,7 +150,7 @@ def _exit_on_signal(number: int, _: object) -> NoReturn:
     os._exit(128 + number)
 
 
-def _build_parts(app: App, options: ServeOptions) -> _Parts:
+def _build_parts(app: App, options: ServeOptions) -> _ServerParts:
     app.origin = Origin.SERVER
     model = BackgroundModel(lambda: _load_model(app))
     collections = Collections(app)
@@ -158,7 +163,7 @@ def _build_parts(app: App, options: ServeOptions) -> _Parts:
     embedding = app.embedding_process() if embeds else None
     if embedding is not None:
         embedding.start()
-    return _Parts(ToolExecutor(tools), model, jobs, watch, embedding)
+    return _ServerParts(ToolExecutor(tools), model, jobs, watch, embedding)
 
 
 def _load_model(app: App) -> Embedder:

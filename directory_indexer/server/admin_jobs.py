@@ -29,7 +29,7 @@ with lazily:
     from directory_indexer.config import LoadedConfig
 
 _POLL_SECONDS: Final = 0.5
-_WAITS: Final = "waits for an index run to end"
+_WAITING_MESSAGE: Final = "waits for an index run to end"
 
 
 class AdminJobs:
@@ -52,13 +52,13 @@ class AdminJobs:
     def optimize(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Check and repair an index, and compact it."""
         with self._collections.using(collection) as opened:
-            before = _size(opened.app)
+            before = _index_bytes(opened.app)
             repaired: list[str] = []
-            for finding in (*_repair(opened.app, report_progress), *repair_documents(opened)):
+            for finding in (*_repair_when_unlocked(opened.app, report_progress), *repair_documents(opened)):
                 report_progress(finding.check)
                 repaired += [finding.message] if finding.verdict is Verdict.REPAIRED else []
-            _compact(opened.app, report_progress)
-            return {"repaired": repaired, "bytes_before": before, "bytes_after": _size(opened.app)}
+            _compact_when_unlocked(opened.app, report_progress)
+            return {"repaired": repaired, "bytes_before": before, "bytes_after": _index_bytes(opened.app)}
 
     def rebuild(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Read all files and documents again, by an index run in a child process."""
@@ -83,22 +83,22 @@ class AdminJobs:
         with self._collections.using(collection) as opened:
             report_progress("documents that are being deleted")
             opened.queue.recover()
-            _compact(opened.app, report_progress)
+            _compact_when_unlocked(opened.app, report_progress)
             residue = opened.app.docstore.upkeep.left_behind()
         report_progress("answers and operations of before")
         StoredResponses(self._app.registry).forget()
-        Operations(self._app.registry).forget_ended()
+        Operations(self._app.registry).delete_ended_operations()
         return {"left_behind": residue}
 
     def back_up(self, _: str, options: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Write a backup of everything into the backup directory of the operator."""
-        directory = backup_place(self._collections.app.loaded, str(options["name"]))
+        directory = backup_directory(self._collections.app.loaded, str(options["name"]))
         directory.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         report = back_up(self._app, self._collections, directory, report_progress=report_progress)
         return {**to_json_object(backup_answer(report)), "place": directory.name}
 
 
-def backup_place(loaded: LoadedConfig, name: str) -> Path:
+def backup_directory(loaded: LoadedConfig, name: str) -> Path:
     """Return the directory of a backup, by its name or the current time.
 
     Raises:
@@ -113,17 +113,17 @@ def backup_place(loaded: LoadedConfig, name: str) -> Path:
     return directory / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
 
 
-def _compact(app: App, report_progress: ReportProgress) -> None:
+def _compact_when_unlocked(app: App, report_progress: ReportProgress) -> None:
     """Remove the vectors of deleted texts, and compact the database."""
     _wait_until_unlocked(app, report_progress)
     with hold_write_lock(app.docstore, app.lock_path):
         report_progress("vectors")
-        app.vectorizer.merger.forget_gone()
+        app.vectorizer.merger.delete_removed()
         report_progress("the database is written anew")
         app.docstore.upkeep.compact()
 
 
-def _repair(app: App, report_progress: ReportProgress) -> tuple[Finding, ...]:
+def _repair_when_unlocked(app: App, report_progress: ReportProgress) -> tuple[Finding, ...]:
     while True:
         _wait_until_unlocked(app, report_progress)
         with contextlib.suppress(LockedError):  # of a run that just began
@@ -137,10 +137,10 @@ def _wait_until_unlocked(app: App, report_progress: ReportProgress) -> None:
         OperationStoppedError: the operation is paused or cancelled before.
     """
     while app.status.is_locked():
-        report_progress(_WAITS)
+        report_progress(_WAITING_MESSAGE)
         time.sleep(_POLL_SECONDS)
 
 
-def _size(app: App) -> int:
+def _index_bytes(app: App) -> int:
     database = app.loaded.config.storage.sqlite_path
     return database.stat().st_size if database.exists() else 0

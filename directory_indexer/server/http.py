@@ -25,7 +25,7 @@ from directory_indexer.server.middleware.access import Access, listening_socket
 from directory_indexer.server.middleware.authentication import Authenticator, KeyUses, LoginThrottle
 from directory_indexer.server.middleware.connections import GracefulShutdown, TimeoutConnection
 from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
-from directory_indexer.server.middleware.limits import Buckets, Rate, SessionLimit
+from directory_indexer.server.middleware.limits import Rate, SessionLimit, TokenBuckets
 from directory_indexer.server.middleware.monitoring import Metrics
 from directory_indexer.server.middleware.request_context import Route, context_of
 from directory_indexer.server.rest.application import Application, Idempotency
@@ -34,7 +34,7 @@ from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.documents import DocumentIds
 from directory_indexer.server.rest.operations import UNKNOWN_ROUTE, Method, Router, Services
 from directory_indexer.server.rest.page_operations import Confirmations
-from directory_indexer.server.shutdown import end, stop_at_a_signal
+from directory_indexer.server.shutdown import exit_at_once, stop_on_signal
 from directory_indexer.server.ui import application as page_application
 from directory_indexer.server.ui.files import FileOpener
 from directory_indexer.storage.registry.keys import Keys
@@ -52,18 +52,18 @@ with lazily:
     from directory_indexer.server.ui.hosting import PageHost
 
 
-LONGEST_REQUEST_BYTES = 1_048_576
-_MOST_SESSIONS = 200
-_MOST_CONNECTIONS = 500
-_IDLE_SECONDS = 1800
+MAX_MCP_REQUEST_BYTES = 1_048_576
+_MAX_SESSIONS = 200
+_MAX_CONNECTIONS = 500
+_SESSION_IDLE_SECONDS = 1800
 _POLL_SECONDS = 0.01
-_DRAIN_SECONDS = 5
-_LAST_STEP_SECONDS = 10
-_MCP = Route("/mcp", Right.READ, LONGEST_REQUEST_BYTES)
-_MCP_STREAM = _MCP._replace(is_stream=True)
+_SHUTDOWN_GRACE_SECONDS = 5
+_LAST_STEP_GRACE_SECONDS = 10
+_MCP_ROUTE = Route("/mcp", Right.READ, MAX_MCP_REQUEST_BYTES)
+_MCP_STREAM_ROUTE = _MCP_ROUTE._replace(is_stream=True)
 """The event stream of a session, which lasts as long as the session."""
 
-_MCP_PATHS = (_MCP.template, f"{_MCP.template}/")
+_MCP_PATHS = (_MCP_ROUTE.template, f"{_MCP_ROUTE.template}/")
 
 
 MakeServer: TypeAlias = "Callable[[OperationTools], Server[None]]"
@@ -84,12 +84,12 @@ def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close
         parts.background.stop()
         parts.administration.stop()
 
-    code = anyio.run(_serve, make_server, parts, access, listening, close_all)
-    parts.background.join(_LAST_STEP_SECONDS)
-    parts.administration.join(_LAST_STEP_SECONDS)
+    code = anyio.run(_serve_until_stopped, make_server, parts, access, listening, close_all)
+    parts.background.join(_LAST_STEP_GRACE_SECONDS)
+    parts.administration.join(_LAST_STEP_GRACE_SECONDS)
     if not parts.app.writes:
         parts.app.close()
-    end(code)
+    exit_at_once(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +145,12 @@ def make_http_app(
     api = Application(surface, services, Idempotency(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
-    protocol = _protocol_app(make_server(OperationTools(services)), access)
-    drain = GracefulShutdown(_Dispatcher(protocol, api, page), is_exempt=_is_exempt)
+    protocol = _mcp_app(make_server(OperationTools(services)), access)
+    drain = GracefulShutdown(_Dispatcher(protocol, api, page), is_exempt=_is_exempt_from_shutdown)
 
     def route_of(path: str, method: str) -> Route:
         if path in _MCP_PATHS:
-            return _MCP_STREAM if method == Method.GET else _MCP
+            return _MCP_STREAM_ROUTE if method == Method.GET else _MCP_ROUTE
         of_page = page_application.route_of(path) if page is not None else None
         return of_page or surface.route_of(path, method) or UNKNOWN_ROUTE
 
@@ -165,7 +165,7 @@ def make_http_app(
             on_use=on_use,
             browsers=browsers,
         ),
-        buckets=Buckets(Rate(rate, 2 * rate), clock=time.monotonic),
+        buckets=TokenBuckets(Rate(rate, 2 * rate), clock=time.monotonic),
         answers_to=lambda host: access.answers_to(host, port),
         trusts=lambda origin: access.trusts(origin, port),
         metrics=metrics,
@@ -173,18 +173,18 @@ def make_http_app(
     return RequestGuard(drain, rules, clock=time.monotonic), drain
 
 
-def _protocol_app(server: Server[None], access: Access) -> ASGIApp:
+def _mcp_app(server: Server[None], access: Access) -> ASGIApp:
     app = server.streamable_http_app(
-        streamable_http_path=_MCP.template,
-        max_request_body_size=LONGEST_REQUEST_BYTES,
-        session_idle_timeout=_IDLE_SECONDS,
-        max_sessions=_MOST_SESSIONS + _MOST_CONNECTIONS,
+        streamable_http_path=_MCP_ROUTE.template,
+        max_request_body_size=MAX_MCP_REQUEST_BYTES,
+        session_idle_timeout=_SESSION_IDLE_SECONDS,
+        max_sessions=_MAX_SESSIONS + _MAX_CONNECTIONS,
         transport_security=TransportSecuritySettings(
             enable_dns_rebinding_protection=False
         ),  # the request guard checks that
         host=access.address.host,
     )
-    return SessionLimit(app, most=_MOST_SESSIONS, owner_of=_session_owner)
+    return SessionLimit(app, most=_MAX_SESSIONS, owner_of=_session_owner)
 
 
 def _session_owner(scope: Scope) -> bytes:
@@ -192,7 +192,7 @@ def _session_owner(scope: Scope) -> bytes:
     return key.digest if key else b""
 
 
-def _is_exempt(scope: Scope) -> bool:
+def _is_exempt_from_shutdown(scope: Scope) -> bool:
     """Whether a request is exempt from graceful shutdown: probes, and event streams of MCP."""
     route = context_of(scope).route
     return route.is_probe or route.is_stream
@@ -209,32 +209,34 @@ class _Dispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
-        elif context_of(scope).route.template == _MCP.template:
-            await self._protocol({**scope, "path": _MCP.template, "raw_path": _MCP.template.encode()}, receive, send)
+        elif context_of(scope).route.template == _MCP_ROUTE.template:
+            await self._protocol(
+                {**scope, "path": _MCP_ROUTE.template, "raw_path": _MCP_ROUTE.template.encode()}, receive, send
+            )
         elif self._page is not None and page_application.route_of(scope["path"]):
             await self._page(scope, receive, send)
         else:
             await self._api(scope, receive, send)
 
 
-async def _serve(
+async def _serve_until_stopped(
     make_server: MakeServer, parts: HttpParts, access: Access, listening: socket.socket, close: Callable[[], None]
 ) -> int:
     port = listening.getsockname()[1]
-    key_uses = KeyUses(Keys(parts.app.registry).note_uses)
+    key_uses = KeyUses(Keys(parts.app.registry).record_uses)
     gate, drain = make_http_app(make_server, parts, access, port=port, on_use=key_uses.note)
     web = _web_server(gate, parts.app.loaded.config.serving.proxies)
     code: int | None = None
 
     async def stop() -> None:
-        await drain.answer_all(within=_DRAIN_SECONDS)
+        await drain.finish_requests(within=_SHUTDOWN_GRACE_SECONDS)
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # it logs open streams as an error
         web.should_exit = True
 
     def stop_soon(with_code: int) -> None:
         nonlocal code
         if code is not None:  # a second signal
-            end(with_code)
+            exit_at_once(with_code)
         code = with_code
         close()
         tasks.start_soon(stop)
@@ -242,14 +244,16 @@ async def _serve(
     async def attend() -> None:
         await web.until_started()
         if parts.page is None:
-            sys.stderr.write(f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP.template}\n")
+            sys.stderr.write(
+                f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP_ROUTE.template}\n"
+            )
             sys.stderr.flush()
         else:
             await parts.page.attend(access.address.host_in_url, port)
             stop_soon(0)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stop_at_a_signal, stop_soon)
+        tasks.start_soon(stop_on_signal, stop_soon)
         tasks.start_soon(attend)
         await web.serve(sockets=[listening])
         tasks.cancel_scope.cancel()
@@ -271,7 +275,7 @@ def _web_server(gate: RequestGuard, proxies: Sequence[str]) -> _WebServer:
         # Uvicorn's default trusts every local program, so each guess of a key could claim another client address.
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
-        limit_concurrency=_MOST_CONNECTIONS,
+        limit_concurrency=_MAX_CONNECTIONS,
         timeout_graceful_shutdown=0,
     )
     return _WebServer(config)

@@ -34,16 +34,16 @@ with lazily:
     from directory_indexer.config import LoadedConfig
 
 
-_MOST_CHILDREN = 4
-_MOST_RUNS = 50
-_CLOCK_SECONDS = 60.0
+_MAX_CHILDREN = 4
+_MAX_RUNS = 50
+_CLOCK_TOLERANCE_SECONDS = 60.0
 """Tolerance for a clock that is set back in the meantime."""
 
-_LONGEST_MESSAGE = 800
-_MOST_FAILURES = 3
-_TRACKED_ONLY, _FORCE = "--tracked-only", "--force"
-_YES = "--yes"
-_UNLESS_PAUSED, _RESUME = "--unless-paused", "--resume"
+_MAX_MESSAGE_CHARS = 800
+_MAX_FAILURES = 3
+_TRACKED_ONLY_OPTION, _FORCE_OPTION = "--tracked-only", "--force"
+_YES_OPTION = "--yes"
+_UNLESS_PAUSED_OPTION, _RESUME_OPTION = "--unless-paused", "--resume"
 
 
 @dataclass(eq=False, slots=True)
@@ -78,7 +78,7 @@ class Job:
     def is_of(self, run: RunRecord) -> bool:
         """Whether a recorded run is that of this job; process ids alone do not tell, since they are reused."""
         is_here = run.host == file_path(socket.gethostname())
-        return is_here and run.pid == self.process.pid and run.started_at >= self.started_at - _CLOCK_SECONDS
+        return is_here and run.pid == self.process.pid and run.started_at >= self.started_at - _CLOCK_TOLERANCE_SECONDS
 
 
 class IndexJobs:
@@ -117,9 +117,9 @@ class IndexJobs:
                 return own_jobs[-1]
             other = self._running()
             is_own = other is not None and any(job.is_of(other) for job in self._jobs)
-            if other is not None and not is_own and all(covers(other, path) for path in directories):
+            if other is not None and not is_own and all(run_covers(other, path) for path in directories):
                 return other
-            return self._start(directories, () if may_add else (_TRACKED_ONLY,))
+            return self._start(directories, () if may_add else (_TRACKED_ONLY_OPTION,))
 
     def add(self, directory: FilePath) -> Job:
         """Start a run that adds a directory, after the user has confirmed its preview.
@@ -128,7 +128,7 @@ class IndexJobs:
             LockedError: too many runs are queued.
         """
         with self._lock:
-            return self._start((directory,), (_YES,))
+            return self._start((directory,), (_YES_OPTION,))
 
     def update(self, roots: tuple[FilePath, ...]) -> Job:
         """Start a run over the roots that are still tracked when it begins, unless a run is paused then.
@@ -137,7 +137,7 @@ class IndexJobs:
             LockedError: too many runs are queued.
         """
         with self._lock:
-            return self._start(roots, (_TRACKED_ONLY, _UNLESS_PAUSED))
+            return self._start(roots, (_TRACKED_ONLY_OPTION, _UNLESS_PAUSED_OPTION))
 
     def resume(self) -> Job:
         """Start a run that continues all runs that are paused when it begins.
@@ -146,7 +146,7 @@ class IndexJobs:
             LockedError: too many runs are queued.
         """
         with self._lock:
-            return self._start((), (_RESUME,))
+            return self._start((), (_RESUME_OPTION,))
 
     def rebuild(self) -> Job:
         """Start a run that reads all files again.
@@ -155,38 +155,38 @@ class IndexJobs:
             LockedError: too many runs are queued.
         """
         with self._lock:
-            return self._start((), (_FORCE,))
+            return self._start((), (_FORCE_OPTION,))
 
     def state_of(self, job: Job | RunRecord) -> Run:
         """Return the state of a run."""
         if isinstance(job, RunRecord):
-            current = next((run for run in self._runs(_MOST_RUNS) if run.id == job.id), job)
+            current = next((run for run in self._runs(_MAX_RUNS) if run.id == job.id), job)
             is_ended = current.outcome is None and self._running() is None
-            return result_of(current, joined=True, was_killed=is_ended)
+            return run_state(current, joined=True, was_killed=is_ended)
         if job.result is None:
             is_running = job.process.poll() is None
-            result = self._result(job, is_running=is_running)
+            result = self._run_of_job(job, is_running=is_running)
             if not is_running:
                 self._record_end(job, result)
             return result
         return job.result
 
-    def gives_way(self, job: Job) -> bool:
+    def yields_lock(self, job: Job) -> bool:
         """Whether a new run could begin before this one ends."""
-        run = next((record for record in self._runs(_MOST_RUNS) if job.is_of(record)), None)
-        return run is not None and run.progress.phase.gives_way
+        run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
+        return run is not None and run.progress.phase.yields_lock
 
     def current(self) -> Run | None:
         """Return the state of the run in progress, or else of the last one."""
         running = self._running()
         if running is not None:
-            return result_of(running, joined=False)
+            return run_state(running, joined=False)
         latest = self._runs(1)
-        for job in self._copy_jobs():
+        for job in self._jobs_copy():
             self.state_of(job)
         if self._last_failure and (not latest or self._last_failure[0] > latest[0].heartbeat_at):
             return self._last_failure[1]
-        return result_of(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
+        return run_state(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
 
     def cancel(self, job: Job) -> None:
         """Ask a run to stop after the current batch; a later call starts a new one."""
@@ -196,7 +196,7 @@ class IndexJobs:
 
     def cancel_all(self, directory: FilePath | None) -> list[Job]:
         """Ask all runs of this server to stop, or those of a directory; return them."""
-        jobs = [job for job in self._copy_jobs() if directory is None or directory in job.directories]
+        jobs = [job for job in self._jobs_copy() if directory is None or directory in job.directories]
         stopped = [job for job in jobs if job.process.poll() is None]
         for job in stopped:
             self.cancel(job)
@@ -209,7 +209,7 @@ class IndexJobs:
             for job in self._jobs:
                 self.cancel(job)
 
-    def _copy_jobs(self) -> list[Job]:
+    def _jobs_copy(self) -> list[Job]:
         with self._lock:
             return list(self._jobs)
 
@@ -220,7 +220,7 @@ class IndexJobs:
 
     def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> Job:
         self._jobs = [job for job in self._jobs if not job.is_reported or job.process.poll() is None]
-        if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MOST_CHILDREN:
+        if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MAX_CHILDREN:
             raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
         is_queued = self._is_locked()
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read after its end
@@ -238,18 +238,18 @@ class IndexJobs:
         self._jobs.append(job)
         return job
 
-    def _result(self, job: Job, *, is_running: bool) -> Run:
-        run = next((record for record in self._runs(_MOST_RUNS) if job.is_of(record)), None)
+    def _run_of_job(self, job: Job, *, is_running: bool) -> Run:
+        run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
         if is_running:
             # A run counts as ended only when its process has, since its counts are known only then.
-            return result_of(run._replace(outcome=None), joined=False) if run else self._unrecorded_state(job)
+            return run_state(run._replace(outcome=None), joined=False) if run else self._run_before_record(job)
         report = _read_report(job.output)
-        message = _message(report) or _read_tail(job.errors)
+        message = _error_message(report) or _read_tail(job.errors)
         if run is None or run.outcome is None:
-            return _failed(job, run, message)
-        return result_of(run, joined=False, counts=_counts(report), message=message)
+            return _failed_run(job, run, message)
+        return run_state(run, joined=False, counts=_file_counts(report), message=message)
 
-    def _unrecorded_state(self, job: Job) -> Run:
+    def _run_before_record(self, job: Job) -> Run:
         """Return the state of a run that is not recorded yet: queued behind another writer, or starting."""
         writer = self._running()
         if writer is not None and not job.is_of(writer):
@@ -261,7 +261,7 @@ class IndexJobs:
         return _run_of_process(job, None, RUNNING, "")._replace(phase=Phase.STARTING)
 
 
-def _failed(job: Job, record: RunRecord | None, message: str) -> Run:
+def _failed_run(job: Job, record: RunRecord | None, message: str) -> Run:
     was_stopped = job.process.returncode in {-signal.SIGTERM, ExitCode.LOCKED}
     return _run_of_process(job, record, Outcome.INTERRUPTED if was_stopped else Outcome.FAILED, message)
 
@@ -281,7 +281,7 @@ def _run_of_process(job: Job, record: RunRecord | None, state: str, message: str
     )
 
 
-def _counts(report: Mapping[str, Any]) -> Mapping[str, int] | None:
+def _file_counts(report: Mapping[str, Any]) -> Mapping[str, int] | None:
     counts = {name: n_files for name in FILE_COUNTS if isinstance(n_files := report.get(name), int)}
     return counts if len(counts) == len(FILE_COUNTS) else None
 
@@ -295,19 +295,19 @@ def _read_report(output: IO[bytes]) -> dict[str, Any]:
     return {}
 
 
-def _message(report: Mapping[str, Any]) -> str:
+def _error_message(report: Mapping[str, Any]) -> str:
     """Return why a run or some of its files failed, from the report of its command."""
     parts = [str(report[name]) for name in ("error", "hint") if report.get(name)]
     failures = report.get("failures") or ()
-    parts += [f"{failure['path']}: {failure['message']}" for failure in failures[:_MOST_FAILURES]]
-    more = len(failures) - _MOST_FAILURES
+    parts += [f"{failure['path']}: {failure['message']}" for failure in failures[:_MAX_FAILURES]]
+    more = len(failures) - _MAX_FAILURES
     parts += [f"{more} more failures, as `dirindex status` shows"] if more > 0 else []
-    return "; ".join(parts)[:_LONGEST_MESSAGE]
+    return "; ".join(parts)[:_MAX_MESSAGE_CHARS]
 
 
 def _read_tail(errors: IO[bytes]) -> str:
     size = errors.seek(0, os.SEEK_END)
-    errors.seek(max(size - _LONGEST_MESSAGE, 0))
+    errors.seek(max(size - _MAX_MESSAGE_CHARS, 0))
     return errors.read().decode("utf-8", "replace").strip()
 
 
@@ -329,7 +329,7 @@ class CollectionJobs:
         key = self._collections.key(name)
         with self._lock:
             if key not in self._jobs:
-                self._jobs[key] = self._new(key[0])
+                self._jobs[key] = self._make_index_jobs(key[0])
             return self._jobs[key]
 
     def close(self) -> None:
@@ -338,7 +338,7 @@ class CollectionJobs:
             for jobs in self._jobs.values():
                 jobs.close()
 
-    def _new(self, name: CollectionName) -> IndexJobs:
+    def _make_index_jobs(self, name: CollectionName) -> IndexJobs:
         def runs(limit: int) -> tuple[RunRecord, ...]:
             with self._collections.using(name) as opened:
                 return opened.app.status.runs(limit)
@@ -364,10 +364,10 @@ NEXT_STEPS = {
     Outcome.OUT_OF_TIME: "What was indexed stays searchable; call index to go on where it stopped.",
     Outcome.FAILED: "Correct what the message says, then call index again.",
 }
-ENDED = frozenset(Outcome)
+ENDED_STATES = frozenset(Outcome)
 
 
-def result_of(
+def run_state(
     record: RunRecord,
     *,
     joined: bool,
@@ -385,15 +385,15 @@ def result_of(
     )
 
 
-def percent(result: Run) -> float:
+def percent_done(result: Run) -> float:
     """Estimate the progress of a run: half of it is reading, half embedding."""
-    if result.state in ENDED:
+    if result.state in ENDED_STATES:
         return 100.0
     read = result.files_done / result.files_total if result.files_total else 0.0
     embedded = result.chunks_done / result.chunks_total if result.chunks_total else 0.0
     return round(min(1 + 48 * read + 50 * embedded, 99.0), 2)
 
 
-def covers(run: RunRecord, directory: FilePath) -> bool:
+def run_covers(run: RunRecord, directory: FilePath) -> bool:
     """Whether a run includes a directory."""
     return directory in run.directories

@@ -23,8 +23,8 @@ from directory_indexer.core.paths import (
     file_path,
     invalid_character_in,
     lies_in,
+    unquote_path,
     without_line_number,
-    written_path,
 )
 
 with lazily:
@@ -34,7 +34,7 @@ with lazily:
 URI_PREFIX = "dirindex://file/"
 _UNICODE_FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _MAX_LISTED = 10
-_WITH_LINES = re.compile(r"(?P<path>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?", re.DOTALL)
+_PATH_WITH_LINES = re.compile(r"(?P<path>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?", re.DOTALL)
 
 
 def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
@@ -45,29 +45,29 @@ def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
         UsageError: the name is not a valid path, or a relative one is ambiguous.
     """
     try:
-        return _file_named(snapshot, name)
+        return _resolve_file(snapshot, name)
     except NotIndexedError:
         if (file := without_line_number(name)) == name:
             raise
-        return _file_named(snapshot, file)
+        return _resolve_file(snapshot, file)
 
 
-def _file_named(snapshot: Snapshot, name: str) -> FilePath:
+def _resolve_file(snapshot: Snapshot, name: str) -> FilePath:
     name = _without_scheme(name)
-    candidates = list(dict.fromkeys(_candidates(snapshot, name)))
+    candidates = list(dict.fromkeys(_possible_spellings(snapshot, name)))
     paths = (
         {path for path in candidates if _has_text(snapshot, path)}
-        or set(_in_other_case(snapshot, candidates))
-        or set(_ending_with(snapshot, name))
+        or set(_files_in_other_case(snapshot, candidates))
+        or set(_files_ending_with(snapshot, name))
     )
     if len(paths) > 1:
-        raise _ambiguous(name, paths)
+        raise _ambiguous_name_error(name, paths)
     if not paths:
-        raise _not_indexed(snapshot, name)
+        raise _not_indexed_error(snapshot, name)
     return paths.pop()
 
 
-def indexed_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, int | None] | None]:
+def indexed_file_and_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, int | None] | None]:
     """Return the file that a client names, and the lines of a name such as `path:first` or `path:first-last`.
 
     Raises:
@@ -75,9 +75,9 @@ def indexed_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, i
         UsageError: the name is not a valid path, or a relative one is ambiguous.
     """
     try:
-        return _file_named(snapshot, name), None
+        return _resolve_file(snapshot, name), None
     except NotIndexedError:
-        with_lines = _WITH_LINES.fullmatch(name)
+        with_lines = _PATH_WITH_LINES.fullmatch(name)
         if not with_lines:
             raise
         last = with_lines["last"]
@@ -93,14 +93,16 @@ def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
     name = _without_scheme(name)
     plain = name.rstrip(os.sep) or name
     directories = {
-        path for path in _candidates(snapshot, plain) if _is_tracked(snapshot, path) and snapshot.files.holds(path)
+        path
+        for path in _possible_spellings(snapshot, plain)
+        if _is_tracked(snapshot, path) and snapshot.files.holds(path)
     }
     if len(directories) > 1:
-        raise _ambiguous(name, directories)
+        raise _ambiguous_name_error(name, directories)
     return next(iter(directories), None)
 
 
-def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
+def directories_of_scope(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
     """Return the directories or files that a client restricts a search to; an empty name means everywhere.
 
     Raises:
@@ -111,12 +113,14 @@ def scope_of(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
         return ()
     name = _without_scheme(name)
     for text in dict.fromkeys((name, without_line_number(name))):
-        if scope := tuple(dict.fromkeys(path for path in _candidates(snapshot, text) if _is_tracked(snapshot, path))):
+        if scope := tuple(
+            dict.fromkeys(path for path in _possible_spellings(snapshot, text) if _is_tracked(snapshot, path))
+        ):
             return scope
-    raise _not_indexed(snapshot, name)
+    raise _not_indexed_error(snapshot, name)
 
 
-def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
+def meanings_of_relative_path(root: FilePath, name: str) -> tuple[str, ...]:
     """Return the meanings of a relative path: below the directory, or beginning with the directory's own name."""
     directory = exact_text(root)
     is_beside = name.split(os.sep, maxsplit=1)[0] == os.path.basename(directory)
@@ -124,19 +128,19 @@ def below_or_beside(root: FilePath, name: str) -> tuple[str, ...]:
     return (os.path.join(directory, name), *beside)
 
 
-def uri_of(path: FilePath) -> str:
+def resource_uri(path: FilePath) -> str:
     """Return the resource URI of an indexed file."""
     location = os.fsencode(exact_text(path)).replace(os.sep.encode(), b"/")
     return URI_PREFIX + quote_from_bytes(location.removeprefix(b"/"))
 
 
-def name_in_uri(uri: str) -> str:
+def path_in_uri(uri: str) -> str:
     """Return the path in a resource URI.
 
     Raises:
         NotIndexedError: the URI is not a resource of this server.
     """
-    require_sane(uri)
+    require_possible_path(uri)
     if not uri.startswith(URI_PREFIX):
         raise NotIndexedError(f"'{uri}' is no resource of this server", hint=f"resources are {URI_PREFIX}PATH")
     location = os.fsdecode(unquote_to_bytes(uri.removeprefix(URI_PREFIX)))
@@ -144,18 +148,18 @@ def name_in_uri(uri: str) -> str:
 
 
 def _without_scheme(name: str) -> str:
-    """Return the path that a client writes: a resource URI, or any form of `written_path`.
+    """Return the path that a client writes: a resource URI, or any form of `unquote_path`.
 
     Raises:
         NotIndexedError: the URI is not a resource of this server.
         UsageError: the name is not a valid path.
     """
-    path = name_in_uri(name) if name.startswith(URI_PREFIX) else written_path(name)
-    require_sane(path)
+    path = path_in_uri(name) if name.startswith(URI_PREFIX) else unquote_path(name)
+    require_possible_path(path)
     return path
 
 
-def require_sane(name: str) -> None:
+def require_possible_path(name: str) -> None:
     """Reject a string that cannot be a path.
 
     Raises:
@@ -172,10 +176,10 @@ def _is_device(name: str) -> bool:
     return sys.platform == "win32" and name.replace("/", "\\").startswith(("\\\\", "\\??\\"))
 
 
-def _candidates(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
+def _possible_spellings(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
     """Yield the spellings of a path in the index, exact ones first."""
     exact = exact_text(FilePath(name))
-    plains = [path for root in snapshot.directories.all() for path in below_or_beside(root, exact)]
+    plains = [path for root in snapshot.directories.all() for path in meanings_of_relative_path(root, exact)]
     for plain in [exact] if os.path.isabs(exact) else plains:
         for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
             stored = file_path(path)
@@ -189,19 +193,19 @@ def _has_text(snapshot: Snapshot, candidate: FilePath) -> bool:
     return known is not None and known.hash is not None
 
 
-def _ending_with(snapshot: Snapshot, name: str) -> list[FilePath]:
+def _files_ending_with(snapshot: Snapshot, name: str) -> list[FilePath]:
     """Return the files whose paths end with the components of a relative one."""
     plain = os.path.normpath(exact_text(FilePath(name)))
     is_end = name.strip() and not os.path.isabs(plain) and plain.split(os.sep, maxsplit=1)[0] not in {".", ".."}
     return snapshot.path_lookup.ending_with(os.sep + file_path(plain)) if is_end else []
 
 
-def _ambiguous(name: str, paths: set[FilePath]) -> UsageError:
+def _ambiguous_name_error(name: str, paths: set[FilePath]) -> UsageError:
     choices = ", ".join(map(display, sorted(paths)[:_MAX_LISTED]))
     return UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
 
 
-def _in_other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
+def _files_in_other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
     """Yield files whose paths differ in case only, if the file system confirms that they are the same file."""
     for path in snapshot.path_lookup.in_other_case(candidates):
         if any(_is_same_file(path, candidate) for candidate in candidates):
@@ -225,13 +229,13 @@ def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
     )
 
 
-def _not_indexed(snapshot: Snapshot, name: str) -> NotIndexedError:
+def _not_indexed_error(snapshot: Snapshot, name: str) -> NotIndexedError:
     tracked = list(snapshot.directories.all())
     if not tracked:
         return NotIndexedError("nothing is indexed yet")
     reasons = [
         f"it was left out: {known.reason}"
-        for path in _candidates(snapshot, name)
+        for path in _possible_spellings(snapshot, name)
         if (known := snapshot.files.get(path))
     ]
     more = f" and {len(tracked) - _MAX_LISTED} more" if len(tracked) > _MAX_LISTED else ""

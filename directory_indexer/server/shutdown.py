@@ -15,10 +15,10 @@ import anyio
 from directory_indexer.telemetry import spans
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_WATCH_SECONDS = 0.3
+_PARENT_POLL_SECONDS = 0.3
 
 
-async def stop_at_a_signal(stop: Callable[[int], None]) -> None:
+async def stop_on_signal(stop: Callable[[int], None]) -> None:
     """Call `stop` with the exit code when a termination signal arrives."""
     if sys.platform == "win32":  # no signal can be received there: the process just ends
         return
@@ -27,14 +27,14 @@ async def stop_at_a_signal(stop: Callable[[int], None]) -> None:
             stop(128 + number)
 
 
-async def stop_with_the_parent(parent: int, stop: Callable[[int], None]) -> None:
+async def stop_when_parent_exits(parent: int, stop: Callable[[int], None]) -> None:
     """Call `stop` when the parent has exited: a sibling may keep the pipe open, so end of file never comes."""
     while os.getppid() == parent:  # noqa: ASYNC110 - there is no event for the end of the parent
-        await anyio.sleep(_WATCH_SECONDS)
+        await anyio.sleep(_PARENT_POLL_SECONDS)
     stop(0)
 
 
-def end(code: int) -> NoReturn:
+def exit_at_once(code: int) -> NoReturn:
     """Exit at once: a thread that reads standard input, and a search in progress, cannot be interrupted."""
     spans.close()
     logging.shutdown()

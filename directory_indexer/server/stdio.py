@@ -23,7 +23,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.shutdown import end, stop_at_a_signal, stop_with_the_parent
+from directory_indexer.server.shutdown import exit_at_once, stop_on_signal, stop_when_parent_exits
 from directory_indexer.server.startup import DuplicateResponseFilter, EarlyHandshake
 
 with lazily:
@@ -33,20 +33,22 @@ with lazily:
 
 def run_stdio(server: Server[None], greeter: EarlyHandshake, *, parent: int, close: Callable[[], None]) -> NoReturn:
     """Serve until the client disconnects or the process `parent` exits; `close` is called in any case."""
-    anyio.run(_serve, server, greeter, parent, close)
+    anyio.run(_serve_until_closed, server, greeter, parent, close)
     close()
-    end(0)
+    exit_at_once(0)
 
 
-async def _serve(server: Server[None], greeter: EarlyHandshake, parent: int, close: Callable[[], None]) -> None:
+async def _serve_until_closed(
+    server: Server[None], greeter: EarlyHandshake, parent: int, close: Callable[[], None]
+) -> None:
     def stop(code: int) -> None:
         # Cancelling would wait for searches, and on Windows for the thread that reads standard input.
         close()
-        end(code)
+        exit_at_once(code)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(stop_at_a_signal, stop)
-        tasks.start_soon(stop_with_the_parent, parent, stop)
+        tasks.start_soon(stop_on_signal, stop)
+        tasks.start_soon(stop_when_parent_exits, parent, stop)
         source, sink = _take_over_descriptors(greeter.read)
         async with stdio_server(stdin=source, stdout=sink) as (reader, writer):
             with contextlib.redirect_stdout(sys.stderr):
@@ -70,7 +72,7 @@ class _ValidMessages:
         async for item in self._reader:
             if not isinstance(item, Exception):
                 return item
-            if error := _protocol_error(item):
+            if error := _error_of_invalid_message(item):
                 await self._writer.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
         raise StopAsyncIteration
 
@@ -92,7 +94,7 @@ class _ValidMessages:
         return await self._reader.__aexit__(kind, error, traceback)
 
 
-def _protocol_error(mistake: Exception) -> ErrorData | None:
+def _error_of_invalid_message(mistake: Exception) -> ErrorData | None:
     """Return the error for an invalid message; None for a blank line."""
     details: dict[str, object] = next(iter(getattr(mistake, "errors", list)()), {})
     if details.get("type") != "json_invalid":
@@ -101,7 +103,7 @@ def _protocol_error(mistake: Exception) -> ErrorData | None:
     return None if is_blank else ErrorData(code=PARSE_ERROR, message="this is no JSON")
 
 
-class _Lines:
+class _StdinLines:
     """The lines of a descriptor, beginning with what was already read, without a waiting thread."""
 
     def __init__(self, read: bytes, descriptor: int) -> None:
@@ -138,7 +140,7 @@ def _replace_surrogates(line: str) -> str:
         return line
 
 
-class _Writer:
+class _NonBlockingWriter:
     """A writer that never blocks the event loop: it writes what the descriptor accepts, and waits for slow clients."""
 
     def __init__(self, descriptor: int) -> None:
@@ -177,7 +179,7 @@ def _take_over_descriptors(read: bytes) -> tuple[Any, Any]:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    return _Lines(read, descriptors[0]), _Writer(descriptors[1])
+    return _StdinLines(read, descriptors[0]), _NonBlockingWriter(descriptors[1])
 
 
 _READ_BYTES = 1 << 16

@@ -22,7 +22,7 @@ with lazily:
     from directory_indexer.server.index_jobs import IndexJobs
 
 
-_TAKE_OVER_SECONDS = 5.0
+_RETRY_SECONDS = 5.0
 _CHECK_SECONDS = 2.0
 _POLL_SECONDS = 0.1
 _log = logging.getLogger("dirindex.serve")
@@ -73,16 +73,16 @@ class DirectoryWatch:
                 lock = try_lock(self._lock_path, exclusive=True)
             except OSError as error:
                 _log.warning("cannot watch: %s", error)
-                self._stopped.wait(_TAKE_OVER_SECONDS)
+                self._stopped.wait(_RETRY_SECONDS)
                 continue
             if lock is None:
                 self._is_watching = True
-                self._stopped.wait(_TAKE_OVER_SECONDS)
+                self._stopped.wait(_RETRY_SECONDS)
                 continue
             with lock:
-                self._keep_fresh()
+                self._watch_until_stopped()
 
-    def _keep_fresh(self) -> None:
+    def _watch_until_stopped(self) -> None:
         while not self._stopped.is_set():
             try:
                 if roots := list(self._tracked()):
@@ -92,11 +92,11 @@ class DirectoryWatch:
             except (DirIndexError, OSError) as error:
                 self._is_watching = False
                 _log.warning("cannot watch: %s", error)
-                self._stopped.wait(_TAKE_OVER_SECONDS)
+                self._stopped.wait(_RETRY_SECONDS)
 
     def _watch(self, roots: list[FilePath]) -> None:
         def stop_reason() -> Outcome | None:
-            if self._stopped.is_set() or self._is_outdated(roots):
+            if self._stopped.is_set() or self._roots_have_changed(roots):
                 return Outcome.INTERRUPTED
             return None
 
@@ -118,10 +118,10 @@ class DirectoryWatch:
         job = self._jobs.update(tuple(roots))
         job.is_reported = True
         # Once the run only embeds, later changes need not wait for it.
-        while job.process.poll() is None and not self._jobs.gives_way(job) and not self._stopped.is_set():
+        while job.process.poll() is None and not self._jobs.yields_lock(job) and not self._stopped.is_set():
             self._stopped.wait(_POLL_SECONDS)
 
-    def _is_outdated(self, roots: list[FilePath]) -> bool:
+    def _roots_have_changed(self, roots: list[FilePath]) -> bool:
         now = time.monotonic()
         if now - self._checked_at < _CHECK_SECONDS:
             return False

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.core.errors import DiskFullError, PageCacheError
-from directory_indexer.core.files import WHOLE, Box, Line, PageKey, PageProblem, Recognition, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, PageKey, PageProblem, Recognition, Word
 from directory_indexer.core.paths import well_formed
 from directory_indexer.core.permissions import file_mode
-from directory_indexer.storage.databases.connections import require_room
-from directory_indexer.storage.databases.stored_values import text
+from directory_indexer.storage.databases.connections import require_disk_space
+from directory_indexer.storage.databases.stored_values import parse_text
 
 MAX_ATTEMPTS = 3
 """Attempts for a page that no engine can read, unless the engine says that it never will."""
@@ -35,14 +35,16 @@ KEPT_DAYS = 30
 """Days that pages stay which no document has any more."""
 
 _DAY_SECONDS = 86_400
-_SECONDS = 30.0
+_BUSY_TIMEOUT_SECONDS = 30.0
 _SCHEMA_VERSION = 1
-_DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH})
+_DAMAGE_CODES = frozenset(
+    {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_MISMATCH}
+)
 """Includes SQLite's error for tables that lack a column."""
 
-_NO_FILE = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
-_REMOVE = "remove it; what it holds is read again"
-_MAKE_WRITABLE = "make it writable, or free some disk space; pages wait until then"
+_NOT_A_FILE_ERRORS = frozenset({errno.ELOOP, errno.EISDIR, errno.ENXIO})
+_REMOVE_HINT = "remove it; what it holds is read again"
+_MAKE_WRITABLE_HINT = "make it writable, or free some disk space; pages wait until then"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS pages (
     id       INTEGER PRIMARY KEY,
@@ -59,7 +61,7 @@ CREATE TABLE IF NOT EXISTS pages (
 MAX_BYTES: Final = 64_000_000
 """Decompression limit: half a million words with their positions take half of it."""
 
-_TURNS: Final = frozenset({0, 90, 180, 270})
+_VALID_TURNS: Final = frozenset({0, 90, 180, 270})
 
 
 class CacheSummary(NamedTuple):
@@ -116,7 +118,7 @@ class PageCache(NamedTuple):
             )
         )
 
-    def take_problems_of_others(self, recipe: str) -> list[PageKey]:
+    def remove_problems_of_other_engines(self, recipe: str) -> list[PageKey]:
         """Remove problems of engines that are no longer used, and return their pages."""
         of_others = "content IS NULL AND recipe <> ?"
         keys = [key for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_others}", recipe)]  # noqa: S608
@@ -143,7 +145,7 @@ class PageCache(NamedTuple):
             for end in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + end).unlink(missing_ok=True)
         except OSError as error:
-            raise PageCacheError(f"'{self.path}' cannot be removed: {error.strerror}", hint=_REMOVE) from error
+            raise PageCacheError(f"'{self.path}' cannot be removed: {error.strerror}", hint=_REMOVE_HINT) from error
         return summary
 
     def summary(self) -> CacheSummary:
@@ -157,7 +159,7 @@ class PageCache(NamedTuple):
             if not stat.S_ISREG(self.path.lstat().st_mode):
                 return []
             address = f"{self.path.absolute().as_uri()}?mode=ro"
-            with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_SECONDS)) as connection:
+            with contextlib.closing(sqlite3.connect(address, uri=True, timeout=_BUSY_TIMEOUT_SECONDS)) as connection:
                 return connection.execute(query, values).fetchall()
         return []
 
@@ -170,24 +172,26 @@ class PageCache(NamedTuple):
         for _ in range(2):
             try:
                 self._require_file()
-                require_room(self.path)
-                with contextlib.closing(sqlite3.connect(self.path, timeout=_SECONDS)) as connection:
+                require_disk_space(self.path)
+                with contextlib.closing(sqlite3.connect(self.path, timeout=_BUSY_TIMEOUT_SECONDS)) as connection:
                     connection.executescript(f"PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON; {_TABLES}")
                     with connection:
                         connection.execute("BEGIN IMMEDIATE")
                         work(connection)
             except DiskFullError as error:
-                raise PageCacheError(error.message, hint=_MAKE_WRITABLE) from error
+                raise PageCacheError(error.message, hint=_MAKE_WRITABLE_HINT) from error
             except OSError as error:
-                hint = _REMOVE if error.errno in _NO_FILE else _MAKE_WRITABLE
+                hint = _REMOVE_HINT if error.errno in _NOT_A_FILE_ERRORS else _MAKE_WRITABLE_HINT
                 raise PageCacheError(f"'{self.path}' cannot be written: {error.strerror}", hint=hint) from error
             except sqlite3.DatabaseError as error:
-                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE:
-                    raise PageCacheError(f"'{self.path}' cannot be written: {error}", hint=_MAKE_WRITABLE) from error
+                if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE_CODES:
+                    raise PageCacheError(
+                        f"'{self.path}' cannot be written: {error}", hint=_MAKE_WRITABLE_HINT
+                    ) from error
                 self.clear()
             else:
                 return
-        raise PageCacheError(f"'{self.path}' is damaged", hint=_REMOVE)
+        raise PageCacheError(f"'{self.path}' is damaged", hint=_REMOVE_HINT)
 
     def _require_file(self) -> None:
         """Create the file privately if it does not exist; reject a link, or anything else that is no file."""
@@ -198,7 +202,7 @@ class PageCache(NamedTuple):
         finally:
             os.close(opened)
         if not is_file:
-            raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE)
+            raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE_HINT)
 
 
 def make_tables(connection: sqlite3.Connection, _: int) -> None:
@@ -224,11 +228,11 @@ def unpack_page(content: object) -> Recognition:
         ValueError: it is invalid.
     """
     try:
-        written = _bounded(content)
+        written = _decompress_bounded(content)
         engine, dpi, turn, lines = json.loads(written)
-        if turn not in _TURNS:
+        if turn not in _VALID_TURNS:
             raise ValueError(turn)
-        return Recognition(text(engine), tuple(map(_line, lines)), _number(dpi), turn)
+        return Recognition(parse_text(engine), tuple(map(_parse_line, lines)), _checked_number(dpi), turn)
     except (TypeError, RecursionError, MemoryError, zlib.error) as error:
         raise ValueError(f"no page: {error}") from error
 
@@ -255,7 +259,7 @@ def _today() -> int:
     return int(time.time() // _DAY_SECONDS)
 
 
-def _bounded(content: Any) -> bytes:
+def _decompress_bounded(content: Any) -> bytes:
     unpacking = zlib.decompressobj()
     written = unpacking.decompress(content, MAX_BYTES)
     if not unpacking.eof:
@@ -263,18 +267,18 @@ def _bounded(content: Any) -> bytes:
     return written
 
 
-def _line(values: Any) -> Line:
+def _parse_line(values: Any) -> Line:
     block, words = values
-    return Line(tuple(map(_word, words)), _number(block))
+    return Line(tuple(map(_parse_word, words)), _checked_number(block))
 
 
-def _word(values: Any) -> Word:
+def _parse_word(values: Any) -> Word:
     word, confidence, *box = values
-    places = [_number(value, WHOLE) for value in box]
-    return Word(text(word), _number(confidence, 100), Box._make(places) if places else None)
+    places = [_checked_number(value, PAGE_UNITS) for value in box]
+    return Word(parse_text(word), _checked_number(confidence, 100), Box._make(places) if places else None)
 
 
-def _number(value: object, largest: int = 1 << 31) -> int:
+def _checked_number(value: object, largest: int = 1 << 31) -> int:
     if not isinstance(value, int) or not 0 <= value <= largest:
         raise ValueError(value)
     return value

@@ -15,7 +15,7 @@ from pathlib import Path
 from directory_indexer.config.services import QdrantConfig, Quantization
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.machine import loading
+from directory_indexer.core.machine import translate_import_errors
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
@@ -64,13 +64,13 @@ class VectorStores:
 
     def embedded(self, vector_set: VectorSet) -> VectorStore:
         """Open the embedded store of a vector set, wherever the vectors are configured to be."""
-        with loading("the vector engine", VectorStoreError):
+        with translate_import_errors("the vector engine", VectorStoreError):
             generations = Generations(self.on_disk.path / self.name_of(vector_set))
             return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(vector_set))
 
     def on_server(self, vector_set: VectorSet, url: str) -> VectorStore:
         """Open the store of a vector set on a Qdrant server."""
-        connection, plan = connection_to(self._qdrant, url), plan_of(self._qdrant, self.name_of(vector_set))
+        connection, plan = connect_to_qdrant(self._qdrant, url), collection_plan(self._qdrant, self.name_of(vector_set))
         dimensions = self._dimensions_of(vector_set)
         return QdrantServer(connection, plan, index_id=self._docstore().index_id(), dimensions=dimensions)
 
@@ -78,9 +78,9 @@ class VectorStores:
         """Return the name of a vector set: of its Qdrant collection on a server, of its directory otherwise."""
         return self._qdrant.collection + vector_set.suffix
 
-    def misplaced(self) -> list[Path]:
+    def paths_not_directories(self) -> list[Path]:
         """Return paths where the embedded store expects a directory, and something else exists."""
-        return self.on_disk.misplaced() if self.place is VectorPlace.EMBEDDED else []
+        return self.on_disk.paths_not_directories() if self.place is VectorPlace.EMBEDDED else []
 
     def clear(self) -> None:
         """Remove the vectors of this index from a Qdrant server; those of other indexes stay.
@@ -105,7 +105,7 @@ class VectorStores:
         return vector_set.space.dimensions if vector_set.space else self._dimensions or 1
 
 
-def connection_to(qdrant: QdrantConfig, url: str) -> QdrantConnection:
+def connect_to_qdrant(qdrant: QdrantConfig, url: str) -> QdrantConnection:
     """Return the connection to a Qdrant server."""
     address = Address(
         url=url,
@@ -117,7 +117,7 @@ def connection_to(qdrant: QdrantConfig, url: str) -> QdrantConnection:
     return QdrantConnection(address)
 
 
-def plan_of(qdrant: QdrantConfig, name: str) -> CollectionPlan:
+def collection_plan(qdrant: QdrantConfig, name: str) -> CollectionPlan:
     """Return the parameters of a Qdrant collection."""
     return CollectionPlan(
         name=name,
@@ -139,17 +139,17 @@ class EmbeddedVectorSets:
 
     def size_bytes(self) -> int:
         """Return their size on disk."""
-        return sum(Generations(path).size_bytes() for path in self._sets())
+        return sum(Generations(path).size_bytes() for path in self._set_directories())
 
     def discard(self) -> None:
         """Remove the vectors of all sets that are not being read."""
-        for path in self._sets():
+        for path in self._set_directories():
             Generations(path).discard_others(0)
 
-    def misplaced(self) -> list[Path]:
+    def paths_not_directories(self) -> list[Path]:
         """Return paths where a directory is expected, and something else exists."""
-        paths = (self.path, *(path for path in self._sets() if ".damaged-" not in path.name))
+        paths = (self.path, *(path for path in self._set_directories() if ".damaged-" not in path.name))
         return [path for path in paths if os.path.lexists(path) and not path.is_dir()]
 
-    def _sets(self) -> Iterator[Path]:
+    def _set_directories(self) -> Iterator[Path]:
         return self.path.glob(f"{glob.escape(self._name)}*")

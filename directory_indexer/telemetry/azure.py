@@ -24,13 +24,13 @@ from azure.monitor.opentelemetry.exporter import (  # noqa: E402 - it reads the 
 from directory_indexer.telemetry.recorder import Exporters, MonitoredExporter  # noqa: E402
 
 _RECEIVER: Final = "Application Insights"
-_MOST_RETRIES: Final = 2
+_MAX_RETRIES: Final = 2
 
 
 def azure_exporters(connection_string: str) -> Exporters:
     """Return the exporters to the instance that a connection string names."""
     spans, lines = (
-        make(connection_string=connection_string, disable_offline_storage=True, retry_total=_MOST_RETRIES)
+        make(connection_string=connection_string, disable_offline_storage=True, retry_total=_MAX_RETRIES)
         for make in (AzureMonitorTraceExporter, AzureMonitorLogExporter)
     )
     return Exporters(MonitoredExporter(spans, receiver=_RECEIVER), MonitoredExporter(lines, receiver=_RECEIVER))

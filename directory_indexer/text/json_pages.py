@@ -33,7 +33,7 @@ PAGE_BYTES = 200_000
 """Maximum size of a page: a program reads it at once, and it does not flood a terminal."""
 
 _RESERVED_BYTES = 64  # for values that are longer than in an empty page
-_MOST_BYTES_A_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
+_MAX_BYTES_PER_CHARACTER = len(json.dumps("\U0001f600")) - len('""')
 
 
 def search_json(
@@ -48,7 +48,7 @@ def search_json(
     """Format the hits that follow a position, as many as fit."""
     hits = [passage_of(hit, full=full, explain=explain) for hit in result.hits]
     longest = position.cursor_after(result.hits, state=result.state)
-    room = _room(to_json_object(search_answer(result, index=index, hits=(), next_cursor=longest)), page_bytes)
+    room = _bytes_left(to_json_object(search_answer(result, index=index, hits=(), next_cursor=longest)), page_bytes)
     n_shown = _n_fitting(map(to_json_object, hits), room, at_least=1)
     is_truncated = n_shown < len(hits) or result.is_truncated
     cursor = position.cursor_after(result.hits[:n_shown], state=result.state) if is_truncated else None
@@ -63,7 +63,7 @@ def facets_json(request: SearchRequest, facets: Facets, *, index: IndexSummary) 
 def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format the text of a file, as much of it as fits, and where the rest begins."""
     answer = text_answer(file_text)
-    part = _part_that_fits(file_text, _room(to_json_object(answer._replace(text="")), page_bytes))
+    part = _part_that_fits(file_text, _bytes_left(to_json_object(answer._replace(text="")), page_bytes))
     is_cut = bool(part.next_start_line or part.next_chunks)
     return record_json(answer._replace(truncated=is_cut, **part._asdict()))
 
@@ -85,7 +85,7 @@ def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> st
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format the report of an index run."""
     page = to_json_object(run_report(report))
-    return _with_lists(page, {"failures": len(page["failures"])}, page_bytes)
+    return _truncate_lists(page, {"failures": len(page["failures"])}, page_bytes)
 
 
 def record_json(record: tuple[Any, ...]) -> str:
@@ -101,7 +101,7 @@ def endpoint_json(endpoint: str | None) -> str:
 def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format what a run would do, path by path as far as they fit."""
     page = to_json_object(plan_answer(plans, estimate))
-    return _with_lists(page, {"changes": len(page["changes"])}, page_bytes)
+    return _truncate_lists(page, {"changes": len(page["changes"])}, page_bytes)
 
 
 def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int = PAGE_BYTES) -> str:
@@ -109,7 +109,7 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
     page = to_json_object(status_answer(report, verbose=verbose))
     n_refused = sum(directory.n_refused for directory in report.directories)
     lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
-    return _with_lists(page, lists, page_bytes)
+    return _truncate_lists(page, lists, page_bytes)
 
 
 class _Part(NamedTuple):
@@ -121,7 +121,7 @@ class _Part(NamedTuple):
     next_chunks: str | None = None
 
 
-def _room(empty_page: JsonObject, page_bytes: int) -> int:
+def _bytes_left(empty_page: JsonObject, page_bytes: int) -> int:
     return page_bytes - len(json.dumps(empty_page)) - _RESERVED_BYTES
 
 
@@ -135,13 +135,13 @@ def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> i
     return max(n_fitting, at_least)
 
 
-def _with_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
+def _truncate_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
     """Format a page with its lists cut to fit; each has a field with its full length."""
     is_truncated = False
     items = {name: page[name] for name in lists}
     page |= {name: [] for name in lists}
     for name, n_all in lists.items():
-        n_fitting = _n_fitting(items[name], _room(page, page_bytes))
+        n_fitting = _n_fitting(items[name], _bytes_left(page, page_bytes))
         page[name] = items[name][:n_fitting]
         is_truncated |= n_fitting < n_all
     return json.dumps(page | {"truncated": is_truncated})
@@ -154,7 +154,7 @@ def _part_that_fits(file_text: FileText, n_bytes: int) -> _Part:
     if n_fitting == len(lines):
         return _Part(file_text.text, file_text.end_line)
     if n_fitting == 0:
-        start = lines[0][: max(n_bytes, 0) // _MOST_BYTES_A_CHARACTER]
+        start = lines[0][: max(n_bytes, 0) // _MAX_BYTES_PER_CHARACTER]
         following = f"{_chunk_at(file_text, len(start))}-{file_text.chunks[-1].ordinal + 1}"
         return _Part(start, file_text.start_line, next_chunks=following)
     end_line = file_text.start_line + n_fitting - 1

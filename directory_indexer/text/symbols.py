@@ -63,7 +63,7 @@ def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
 
 
 def _spot_line(spot: Spot, paths: PathStyle) -> Line:
-    symbol = spot.symbol if len(spot.symbol) <= _LONGEST_SYMBOL else f"{spot.symbol[: _LONGEST_SYMBOL - 1]}…"
+    symbol = spot.symbol if len(spot.symbol) <= _MAX_SYMBOL_CHARS else f"{spot.symbol[: _MAX_SYMBOL_CHARS - 1]}…"
     return line(
         Span(paths.format(spot.path), Style.PATH, file_uri(spot.path)),
         Span(f":{spot.start_line}-{spot.end_line}", Style.NUMBER),
@@ -76,7 +76,7 @@ def _spot_line(spot: Spot, paths: PathStyle) -> Line:
 def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
     if not symbol.definitions:
         yield line(Span(f"{symbol.request.qualified} is not defined in what is indexed", Style.NOTE))
-    for definition in symbol.definitions[:_MOST_DEFINITIONS]:
+    for definition in symbol.definitions[:_MAX_DEFINITIONS]:
         yield _definition_line(definition, paths)
         yield line(Span(definition.signature, Style.DEFINITION), indent=4)
 
@@ -147,6 +147,6 @@ def _n_bytes(lines: Sequence[Line]) -> int:
 _INDENT: Final = 8
 _CALLERS_SHARE: Final = 0.4
 _DEFINITIONS_SHARE: Final = 0.4
-_MOST_DEFINITIONS: Final = 20
+_MAX_DEFINITIONS: Final = 20
 _NOTES_BYTES: Final = 300
-_LONGEST_SYMBOL: Final = 60
+_MAX_SYMBOL_CHARS: Final = 60

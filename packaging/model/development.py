@@ -45,7 +45,6 @@ def main() -> None:
 
 def arrays_of(data_dir: Path, directory: Path, repository: str, tokenizer: Any) -> dict[str, np.ndarray]:
     """Return the chunks and questions of a set, as tokens, and which file is relevant to which question."""
-    from directory_indexer.chunking.chunks import embedded_as
     from directory_indexer.core.paths import FilePath
 
     database = sqlite3.connect(f"file:{data_dir / 'data.db'}?mode=ro", uri=True)

@@ -18,7 +18,7 @@ import onnxruntime
 from benchmarks.measure import Options, Row
 
 from directory_indexer.embedding.embedded import EmbeddedEmbedder
-from directory_indexer.embedding.models import MULTILINGUAL, advice
+from directory_indexer.embedding.models import MULTILINGUAL_MODEL_NAME, missing_model_advice
 from directory_indexer.embedding.wordpiece import count_tokens, token_ids
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def embedding(options: Options) -> Iterator[Row]:
     for name, lengths in _LENGTHS.items():
         yield _compared(f"embedding, {name} tokens, 1 core", lengths, model, threads=1, rounds=options.rounds)
     yield _compared("embedding, 256 tokens, 2 threads", (256,), model, threads=2, rounds=options.rounds)
-    if not advice(MULTILINGUAL.space):
-        engine = EmbeddedEmbedder(MULTILINGUAL, threads=1).embed_documents
+    if not missing_model_advice(MULTILINGUAL_MODEL_NAME.space):
+        engine = EmbeddedEmbedder(MULTILINGUAL_MODEL_NAME, threads=1).embed_documents
         speed = _speeds({"ours": engine}, _texts_of((256,)), time.process_time, options.rounds)["ours"]
         yield Row("embedding, multilingual, 256 tokens, 1 core", "tokens/s of processor", speed)
 

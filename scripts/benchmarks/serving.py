@@ -27,7 +27,7 @@ from playwright.sync_api import sync_playwright
 from providers import ProviderServer
 from web_servers import ColdWebServer, new_key
 
-from directory_indexer.embedding.loading import Access
+from directory_indexer.embedding.loading import ServiceAccess
 from directory_indexer.embedding.model_files import DIMENSIONS
 from directory_indexer.storage.documents.runs import Outcome
 
@@ -241,7 +241,7 @@ def providers(options: Options) -> Iterator[Row]:
 
 def _embedding_seconds(server: ProviderServer, concurrency: int) -> float:
     """Make files searchable by words, then measure how long the vectors take."""
-    embedder = server.embedder("openai", access=Access("key", concurrency=concurrency))
+    embedder = server.embedder("openai", access=ServiceAccess("key", concurrency=concurrency))
     embedder.embed_documents([f"text {number}" for number in range(embedder.batch_size)])  # the answer that all get
     with tempfile.TemporaryDirectory() as directory:
         index = Index(root=Path(directory, "docs"), data_dir=Path(directory, "data"), provider=embedder)

@@ -139,7 +139,7 @@ def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
 
 def try_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> IndexReport:
     """Index a tree in this process, as far as that goes, in small batches so that there are many of them."""
-    EmbeddedVectorStore.merge_at, EmbeddedVectorStore.keep_pending = merge_at, max(merge_at // 3, 1)
+    EmbeddedVectorStore.merge_at, EmbeddedVectorStore.min_pending_to_merge = merge_at, max(merge_at // 3, 1)
     # A few merges make a graph, and some more the next one.
     EmbeddedVectorStore.graph_from_kb, EmbeddedVectorStore.max_segment_kb = merge_at, 2 * merge_at
     environ = {"DIRINDEX_MONITORING__BATCH_SIZE": "10"} if merge_at <= _MERGE_AT else {}

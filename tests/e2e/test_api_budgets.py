@@ -10,7 +10,7 @@ import pytest
 from commands import DIRINDEX, run_command
 from web_servers import MCP_HEADERS, WebServer, new_key
 
-from directory_indexer.server.middleware.limits import MOST_OF_KEY, Stage
+from directory_indexer.server.middleware.limits import MAX_REQUESTS_OF_KEY, RequestStage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,10 +102,10 @@ def test_a_key_may_send_only_so_many_requests_in_part_at_once_and_others_in_whol
     server: WebServer, ann: str, bob: str, watcher: str
 ) -> None:
     with contextlib.ExitStack() as stack:
-        for _ in range(MOST_OF_KEY[Stage.BODY]):
+        for _ in range(MAX_REQUESTS_OF_KEY[RequestStage.BODY]):
             connection = _connected(server, "POST /api/v1/search", "Content-Length: 1000", key=ann)
             stack.enter_context(connection)
-        in_hand = f"dirindex_requests_in_hand {MOST_OF_KEY[Stage.BODY] + 1}\n"
+        in_hand = f"dirindex_requests_in_hand {MAX_REQUESTS_OF_KEY[RequestStage.BODY] + 1}\n"
         while in_hand not in server.ask("GET", "/metrics", key=watcher).text:
             pass
         with _connected(server, "POST /api/v1/search", "Content-Length: 1000", key=ann) as further:

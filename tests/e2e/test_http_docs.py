@@ -89,9 +89,9 @@ def test_every_error_is_told() -> None:
     found = {problem for module in MODULES for problem in _problems(module)}
     found |= {problem for _, problem in responses.PROBLEMS}
     found |= {
-        request_context.too_large(1),
-        request_context.no_right("a", "b"),
-        request_context.no_such_path(),
-        request_context.no_such_method([]),
+        request_context.body_too_large(1),
+        request_context.missing_right("a", "b"),
+        request_context.path_not_found(),
+        request_context.method_not_allowed([]),
     }
     assert {(problem.status, problem.error) for problem in found} <= told

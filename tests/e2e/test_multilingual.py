@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from shells import Shell
 
-from directory_indexer.embedding.models import MULTILINGUAL, missing
+from directory_indexer.embedding.models import MULTILINGUAL_MODEL_NAME, missing_model_error
 
 MODEL = "multilingual-e5-small"
 INSTALL = "pip install ./packaging/multilingual"
 
-IS_MISSING = missing(MULTILINGUAL.space) is not None
+IS_MISSING = missing_model_error(MULTILINGUAL_MODEL_NAME.space) is not None
 needs_package = pytest.mark.skipif(IS_MISSING, reason=INSTALL)
 
 
@@ -115,7 +115,7 @@ def test_the_packaged_model_answers_until_the_other_is_there_and_again_afterward
     shell.run("index", shell.docs)
     shell.environ["DIRINDEX_EMBEDDING__MODEL"] = MODEL
     plan = shell.json("index", "--dry-run")
-    assert plan["embedding"] == MULTILINGUAL.space.name
+    assert plan["embedding"] == MULTILINGUAL_MODEL_NAME.space.name
     assert "embed every text again" in plan["redone"][0]
 
     assert shell.json("index", "--yes")["embedded"] == 3

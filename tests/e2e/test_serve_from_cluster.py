@@ -14,15 +14,15 @@ from shells import Shell
 from web_servers import WebServer
 
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.protocol import TOOLS_OF_CLUSTER
-from directory_indexer.server.startup import FROM_CLUSTER
+from directory_indexer.server.mcp.protocol import CLUSTER_TOOLSET
+from directory_indexer.server.startup import CLUSTER_INSTRUCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 CLUSTER = "DIRINDEX_STORAGE__QDRANT__CLUSTER_INDEX"
-ELSEWHERE = [entry.name for entry in TOOLS if entry.name not in TOOLS_OF_CLUSTER and entry.name != "index"]
+ELSEWHERE = [entry.name for entry in TOOLS if entry.name not in CLUSTER_TOOLSET and entry.name != "index"]
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_assistants_search_and_read_and_are_told_which_machine_does_the_rest(
     with RawClient(environ=environ) as client:
         early, late = client.shake_hands(), client.shake_hands()
         assert early["result"] == late["result"]
-        assert early["result"]["instructions"] == FROM_CLUSTER
+        assert early["result"]["instructions"] == CLUSTER_INSTRUCTIONS
         tools = client.request("tools/list")["result"]["tools"]
         assert [tool["name"] for tool in tools] == ["search", "get_content", "server_info"]
-        said = json.dumps([FROM_CLUSTER, tools])
+        said = json.dumps([CLUSTER_INSTRUCTIONS, tools])
         assert not [one for one in (*ELSEWHERE, "collection", "collections") if re.search(rf"\b{one}\b", said)]
         found = client.call("search", query="how often do we change our credentials", mode="semantic")
         assert found["structuredContent"]["hits"][0]["path"] == str(shell.docs / "ops/keys.md")

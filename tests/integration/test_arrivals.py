@@ -81,7 +81,7 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def test_many_files_become_the_rows_that_they_become_one_by_one(index: Index, parsed: list[ParsedFile]) -> None:
     together, apart = index.data_dir / "together.db", index.data_dir / "apart.db"
     with writing(together, str(index.root)) as (transaction, [place]):
-        assert transaction.files.put_new([PlacedFile(place, one) for one in parsed], recipe=3) == {
+        assert transaction.files.insert_new([PlacedFile(place, one) for one in parsed], recipe=3) == {
             one.source.path for one in parsed
         }
     with writing(apart, str(index.root)) as (transaction, [place]):
@@ -99,33 +99,33 @@ def test_what_is_known_already_or_may_be_shared_is_left_to_be_put_in_by_itself(
         there = file_path("/clone" + skipped.removeprefix(str(index.root)))
         transaction.files.put(clone, parsed[1]._replace(source=SourceFile(there, 1, 1)), recipe=3)
         arrivals = [PlacedFile(place, one) for one in parsed]
-        assert transaction.files.put_new(arrivals, recipe=3) == set(others)
+        assert transaction.files.insert_new(arrivals, recipe=3) == set(others)
 
 
 def test_a_file_where_a_container_may_have_a_member_is_put_in_by_itself(index: Index, parsed: list[ParsedFile]) -> None:
     source = SourceFile(file_path(index.root / "a.zip!/b.md"), 1, 1)
     with writing(index.data_dir / "a.db", str(index.root)) as (transaction, [place]):
-        member = transaction.files.place_in(file_path(index.root / "a.zip"), place.directory_id)
+        member = transaction.files.location_in_container(file_path(index.root / "a.zip"), place.directory_id)
         one = parsed[0]._replace(source=source)
-        assert transaction.files.put_new([PlacedFile(place, one)], recipe=3) == set()
-        assert transaction.files.put_new([PlacedFile(member, one)], recipe=3) == {source.path}
+        assert transaction.files.insert_new([PlacedFile(place, one)], recipe=3) == set()
+        assert transaction.files.insert_new([PlacedFile(member, one)], recipe=3) == {source.path}
 
 
 def test_files_of_a_clone_take_the_texts_that_are_there_already(index: Index, parsed: list[ParsedFile]) -> None:
     path = index.data_dir / "a.db"
     with writing(path, str(index.root), "/clone") as (transaction, [place, clone]):
-        transaction.files.put_new([PlacedFile(place, one) for one in parsed if not one.scans], recipe=3)
+        transaction.files.insert_new([PlacedFile(place, one) for one in parsed if not one.scans], recipe=3)
         found = [
             UnchangedFile(
                 SourceFile(file_path("/clone" + one.source.path.removeprefix(str(index.root))), 1, 1), one.hash
             )
             for one in parsed
         ]
-        shared = transaction.files.put_same(clone, found, recipe=3, unless=lambda path: path.endswith("long.md"))
+        shared = transaction.files.insert_sharing(clone, found, recipe=3, unless=lambda path: path.endswith("long.md"))
         left = {one.source.path for one in found} - shared.keys()
         assert {one.rsplit("/", 1)[1] for one in left} == {"long.md", parsed[2].source.path.rsplit("/", 1)[1]}
         rest = [one for one in found if one.source.path in left]
-        assert transaction.files.put_same(clone, rest, recipe=3, unless=lambda _: False).keys() == {
+        assert transaction.files.insert_sharing(clone, rest, recipe=3, unless=lambda _: False).keys() == {
             one for one in left if one.endswith("long.md")
         }
     with contextlib.closing(sqlite3.connect(path)) as connection:

@@ -25,7 +25,7 @@ from directory_indexer.collections.checkup import document_findings, repair_docu
 from directory_indexer.collections.collections import OpenCollection
 from directory_indexer.collections.ingest import Wait
 from directory_indexer.collections.restore import RestoreOptions, restore
-from directory_indexer.collections.search import collection_scopes
+from directory_indexer.collections.search import scopes_of_collection
 from directory_indexer.config import load_config
 from directory_indexer.core.errors import (
     ConflictError,
@@ -115,7 +115,7 @@ def problems(team: Team) -> list[str]:
 def complete(team: Team) -> None:
     for name in team.collections.names():
         with team.collections.using(name) as opened:
-            opened.queue.index_words()
+            opened.queue.make_keyword_searchable()
             opened.queue.complete()
 
 
@@ -140,7 +140,7 @@ def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(
 
 def test_everything_comes_back_in_the_same_place(team: Team, tmp_path: Path) -> None:
     Keys(team.app.registry).add("ann", Right.WRITE)
-    collection_scopes(team.collections, "default").put("ridge", [])
+    scopes_of_collection(team.collections, "default").put("ridge", [])
     before = contents(team)
     n_embedded = len(team.embedder.embedded)
     tried(team, tmp_path / "backup")

@@ -29,12 +29,12 @@ from directory_indexer.collections.collections import Collections
 from directory_indexer.collections.documents import DocumentOperations
 from directory_indexer.collections.ingest import DocumentIngest, IngestRequest
 from directory_indexer.collections.restore import RestoreOptions, restore
-from directory_indexer.collections.search import collection_scopes, search_collections
+from directory_indexer.collections.search import scopes_of_collection, search_collections
 from directory_indexer.config import load_config
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.core.rights import Right
-from directory_indexer.embedding.loading import Access, Embedders
+from directory_indexer.embedding.loading import Embedders, ServiceAccess
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.storage.registry.keys import Keys
@@ -94,7 +94,7 @@ def _plant(pristine: Path) -> None:
         for number in range(2):
             sending = IngestRequest(name, client_id=str(number), sender_metadata={"tags": ["x"]})
             DocumentIngest(collections).add_text(f"The heron number {number} of {name}.", sending)
-    collection_scopes(collections, "default").put("ridge", [FilePath(str(notes))])
+    scopes_of_collection(collections, "default").put("ridge", [FilePath(str(notes))])
     back_up(app, collections, pristine / "backup", report_progress=lambda _: None)
     Keys(app.registry).add("ann", Right.READ)
     collections.close()
@@ -104,7 +104,7 @@ def _plant(pristine: Path) -> None:
 def _app(data_dir: Path) -> App:
     embedder = FakeEmbedder()
     app = App(load_config(file=None, data_dir=data_dir, environ={}))
-    app.embedders = Embedders(embedder.space, Access(), build=lambda *_: embedder)
+    app.embedders = Embedders(embedder.space, ServiceAccess(), build=lambda *_: embedder)
     return app
 
 
@@ -349,7 +349,7 @@ def _readings(app: App, collections: Collections, *, repairs: bool) -> Iterator[
     yield collections.list
     yield Keys(app.registry).all
     yield Operations(app.registry).newest
-    yield lambda: collection_scopes(collections, "default").all()
+    yield lambda: scopes_of_collection(collections, "default").all()
     yield lambda: list(registry_findings(app.registry))
     yield lambda: list(app.doctor.check())
     yield app.status.report

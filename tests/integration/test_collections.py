@@ -10,7 +10,7 @@ from teams import Team
 
 from directory_indexer.collections import collections as opened_module
 from directory_indexer.collections.ingest import Wait
-from directory_indexer.collections.search import collection_scopes, scope_directories, search_collections
+from directory_indexer.collections.search import directories_of_scope, scopes_of_collection, search_collections
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.registry.collections import CollectionRows
@@ -177,7 +177,7 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
     for number in range(20):
         team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.NONE)
     with team.collections.using("birds") as opened:
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
     outcomes: list[object] = []
 
     def read() -> None:
@@ -199,10 +199,10 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
 def test_scopes_belong_to_one_collection(team: Team) -> None:
     team.collections.create("birds")
     place = str(team.data_dir / "team/collections/birds/documents")
-    collection_scopes(team.collections, "birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
-    assert scope_directories(team.collections, "birds", "all") == (place,)
-    assert collection_scopes(team.collections, "default").all() == {}
+    scopes_of_collection(team.collections, "birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
+    assert directories_of_scope(team.collections, "birds", "all") == (place,)
+    assert scopes_of_collection(team.collections, "default").all() == {}
     with pytest.raises(NotIndexedError):
-        scope_directories(team.collections, "default", "all")
-    assert collection_scopes(team.collections, "birds").remove("all")
-    assert not collection_scopes(team.collections, "birds").remove("all")
+        directories_of_scope(team.collections, "default", "all")
+    assert scopes_of_collection(team.collections, "birds").remove("all")
+    assert not scopes_of_collection(team.collections, "birds").remove("all")

@@ -113,7 +113,7 @@ def test_members_go_with_their_container(tmp_path: Path, what: str) -> None:
     container, member = file_path("/home/notes/a.zip"), file_path("/home/notes/a.zip!/b.md")
     with docstore.transaction() as transaction:
         place = FileLocation(transaction.directories.add(root))
-        inside = transaction.files.place_in(container, place.directory_id)
+        inside = transaction.files.location_in_container(container, place.directory_id)
         transaction.files.put_failure(inside, FileFailure(member, Stage.EXTRACT, "damaged"), recipe=1)
     with docstore.snapshot() as snapshot:
         assert {failure.path for failure in snapshot.left_out.failures(within=None, limit=9)} == {container, member}
@@ -205,6 +205,6 @@ def test_a_database_is_read_into_memory_unless_it_would_take_much_of_that(
     monkeypatch.setattr(store.Snapshot, "read_through", lambda _: read.append("all"))
     index.docstore.bring_into_memory()
     assert read == ["all"]
-    monkeypatch.setattr(store, "_memory_bytes", lambda: 4096)
+    monkeypatch.setattr(store, "_physical_memory_bytes", lambda: 4096)
     index.docstore.bring_into_memory()
     assert read == ["all"]

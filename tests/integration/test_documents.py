@@ -233,7 +233,7 @@ def test_a_document_can_be_seen_and_deleted_in_every_state(team: Team, wait: Wai
     assert team.verbs.documents("birds").documents == ()
     assert originals(team) == []
     with team.collections.using("birds") as opened:
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
         opened.queue.complete()
     if wait is not Wait.NONE:
         assert team.names("heron", "birds") == []
@@ -255,7 +255,7 @@ def test_a_document_that_cannot_be_removed_yet_is_gone_for_everybody(team: Team)
         assert late.document.state is State.QUEUED
     with team.collections.using("birds") as opened:
         opened.queue.recover()
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
     assert [one.doc_id for one in team.verbs.documents("birds").documents] == [late.document.doc_id]
     assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["two.md"]
 
@@ -435,7 +435,7 @@ def test_what_is_sent_again_while_two_delete_it_stays(team: Team, monkeypatch: p
 
     assert len(originals(team)) == 1
     with team.collections.using("birds") as opened:
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
     assert len(team.names("wades", "birds", mode=SearchMode.KEYWORD)) == 1
 
 
@@ -539,7 +539,7 @@ def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_lat
     one, other = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
     with team.collections.using("birds") as opened:
         with write_lock(opened.app.lock_path, wait=True) as lock:
-            reader = threading.Thread(target=opened.queue.index_words)
+            reader = threading.Thread(target=opened.queue.make_keyword_searchable)
             reader.start()
             wait_until(lambda: lock.is_wanted)
             team.verbs.pause(one, is_paused=True)

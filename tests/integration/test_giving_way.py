@@ -281,7 +281,7 @@ def test_a_run_that_goes_on_is_known_however_many_have_come_since(embedding: Ind
         transaction.runs.update(long, RunProgress(Phase.WAITING))
     for _ in range(200):
         with store.transaction() as transaction:
-            short = transaction.runs.start(RunRequest(Verb.INDEX), pid=2, host="here", others_gave_way=True)
+            short = transaction.runs.start(RunRequest(Verb.INDEX), pid=2, host="here", others_yielded=True)
             transaction.runs.finish(short, Outcome.COMPLETED, "")
     with store.snapshot() as snapshot:
         assert [run.id for run in snapshot.runs.latest(1)] == [short, long]

@@ -24,9 +24,9 @@ from directory_indexer.server.bridge.http_client import Exchange, remote_address
 from directory_indexer.server.bridge.local_files import LocalFiles
 from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, make_bridge_server
 from directory_indexer.server.bridge.remote_server import RemoteServer
-from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of
+from directory_indexer.server.mcp.arguments import ArgumentError, parse_arguments
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.mcp.schemas import record_schema
 from directory_indexer.server.middleware.authentication import ANONYMOUS
 
 if TYPE_CHECKING:
@@ -174,10 +174,10 @@ def test_no_value_of_any_argument_of_a_tool_for_a_remote_index_makes_it_fail(
 
 @pytest.mark.parametrize("tool", [*TOOLS, *LOCAL_TOOLS.values()], ids=lambda tool: tool.name)
 def test_what_no_client_of_the_sdk_can_send_is_refused(tool: Operation[Any]) -> None:
-    for name in schema_of(tool.arguments)["properties"]:
+    for name in record_schema(tool.arguments)["properties"]:
         for case, value in _VALUES.items():
             with contextlib.suppress(ArgumentError):
-                arguments_of(tool.arguments, {name: value})
+                parse_arguments(tool.arguments, {name: value})
                 assert case not in _NO_UNICODE, name
 
 

@@ -14,7 +14,7 @@ from teams import Team
 
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
-from directory_indexer.server.rest.catalogue.page import PAGE
+from directory_indexer.server.rest.catalogue.page import OPERATIONS_OF_PAGE
 from directory_indexer.server.rest.operations import Body, HttpOperation, Method
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def _failures(
 def test_no_argument_of_an_operation_makes_it_fail(
     place: _Place, plain: Served, page: Served, operation: HttpOperation
 ) -> None:
-    served = page if operation in PAGE else plain
+    served = page if operation in OPERATIONS_OF_PAGE else plain
     assert not _failures(place, served, operation, is_sampled=True)
     assert not served.log.bugs
 
@@ -148,7 +148,7 @@ def test_no_argument_of_an_operation_makes_it_fail(
 def test_no_value_of_any_argument_of_an_operation_makes_it_fail(
     place: _Place, plain: Served, page: Served, operation: HttpOperation
 ) -> None:
-    served = page if operation in PAGE else plain
+    served = page if operation in OPERATIONS_OF_PAGE else plain
     assert not _failures(place, served, operation, is_sampled=False)
     assert not served.log.bugs
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from indexes import Index
 
-from directory_indexer.embedding.loading import Access, build_embedder, planned_space
+from directory_indexer.embedding.loading import ServiceAccess, build_embedder, space_of_settings
 from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from directory_indexer.embedding import Embedder
 
 LLMOCK = Path(sys.executable).with_name("llmock")
-ACCESS = Access("sk-test", batch_size=8, concurrency=4)
+ACCESS = ServiceAccess("sk-test", batch_size=8, concurrency=4)
 
 pytestmark = pytest.mark.skipif(not LLMOCK.exists(), reason="llmock is not installed")
 
@@ -47,7 +47,7 @@ def serving(*options: str) -> Iterator[str]:
 
 
 def embedder(url: str) -> Embedder:
-    space = planned_space(
+    space = space_of_settings(
         "openai",
         "text-embedding-3-small",
         endpoint=f"{url}/v1",

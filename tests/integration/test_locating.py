@@ -9,8 +9,8 @@ import pytest
 from directory_indexer.core.errors import UsageError
 from directory_indexer.search.locating import Located, LocateRequest, Spot, locate
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.server.mcp.budget import cost
-from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.budget import count_json_tokens
+from directory_indexer.server.mcp.schemas import record_to_object
 from directory_indexer.server.mcp.tools import located_within_budget
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def test_what_there_is_to_read_keeps_to_its_tokens(index: Index, max_tokens: int
     assert sum(spot.tokens for spot in spots) <= max_tokens
     assert found.n_left_out
     answer = located_within_budget(found, (), max_tokens=max_tokens)
-    assert cost(object_for_models(answer)) <= max_tokens
+    assert count_json_tokens(record_to_object(answer)) <= max_tokens
 
 
 def test_an_empty_report_is_refused(index: Index) -> None:

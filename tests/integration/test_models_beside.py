@@ -16,17 +16,17 @@ from tiny_models import MARKS, N_WINDOWS, PIECES, SHAPE, WINDOW, TinyModel, scor
 from directory_indexer.config.indexing import EMBEDDED_MODELS as CONFIGURABLE
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.fingerprint import EmbeddingSpace
-from directory_indexer.embedding.embedded import EmbeddedEmbedder, Vocabulary, windows
+from directory_indexer.embedding.embedded import EmbeddedEmbedder, Vocabulary, split_into_windows
 from directory_indexer.embedding.models import (
     EMBEDDED_MODELS,
-    MULTILINGUAL,
+    MULTILINGUAL_MODEL_NAME,
     PACKAGED_MODEL,
     Prefixes,
-    advice,
     cosine_parameters,
-    directory_of,
+    directory_of_model,
     embedded_model,
     known_prefixes,
+    missing_model_advice,
 )
 from directory_indexer.ranking.candidates import OTHER_MODEL
 
@@ -71,7 +71,9 @@ def test_four_and_eight_bits_are_near_the_weights_they_stand_for(tiny: TinyModel
     vocabulary = Vocabulary(PIECES, scores())
     prefix = vocabulary.token_ids("passage: ", limit=9)
     exact = Reference(
-        SHAPE, tiny.weights, lambda text: windows(vocabulary.token_ids(text, limit=50), prefix=prefix, size=WINDOW)[0]
+        SHAPE,
+        tiny.weights,
+        lambda text: split_into_windows(vocabulary.token_ids(text, limit=50), prefix=prefix, size=WINDOW)[0],
     )
 
     cosines = [float(embedder.embed_documents([text])[0] @ exact.embed(text)) for text in (TEXT, "a", "", "漢字漢字")]
@@ -115,7 +117,7 @@ def test_a_mark_of_the_model_in_a_text_is_only_a_word(mark: str) -> None:
 
 
 def test_an_installed_package_is_found_and_not_imported(installed: TinyModel) -> None:
-    assert directory_of(installed.model) == str(installed.directory)
+    assert directory_of_model(installed.model) == str(installed.directory)
     assert EmbeddedEmbedder(installed.model).embed_query(TEXT).shape == (installed.model.dimensions,)
     assert "dirindex_tiny_model" not in sys.modules
 
@@ -161,7 +163,7 @@ def test_a_model_of_a_later_version_is_refused_with_what_to_do() -> None:
     with pytest.raises(ProviderError, match="has no embedded model 'e6'") as raised:
         embedded_model("e6")
     assert raised.value.hint == UPGRADE
-    assert "e6" in advice(EmbeddingSpace("embedded", "e6", 384))
+    assert "e6" in missing_model_advice(EmbeddingSpace("embedded", "e6", 384))
     assert cosine_parameters(EmbeddingSpace("embedded", "e6", 384)) is OTHER_MODEL
 
 
@@ -171,21 +173,23 @@ def test_the_configuration_offers_all_models_and_the_packaged_one_first() -> Non
 
 
 def test_a_service_and_the_packaged_model_need_no_package() -> None:
-    assert advice(EmbeddingSpace("ollama", MULTILINGUAL.name, 384)) == ""
-    assert advice(PACKAGED_MODEL.space) == ""
+    assert missing_model_advice(EmbeddingSpace("ollama", MULTILINGUAL_MODEL_NAME.name, 384)) == ""
+    assert missing_model_advice(PACKAGED_MODEL.space) == ""
 
 
 def test_an_index_of_the_packaged_model_keeps_the_name_of_its_space() -> None:
     assert PACKAGED_MODEL.space == EmbeddingSpace("embedded", "all-MiniLM-L6-v2", 384)
-    assert MULTILINGUAL.space.name == "embedded/multilingual-e5-small with 'passage: '"
-    assert MULTILINGUAL.prefixes == known_prefixes(MULTILINGUAL.name)
+    assert MULTILINGUAL_MODEL_NAME.space.name == "embedded/multilingual-e5-small with 'passage: '"
+    assert MULTILINGUAL_MODEL_NAME.prefixes == known_prefixes(MULTILINGUAL_MODEL_NAME.name)
 
 
-@pytest.mark.skipif(advice(MULTILINGUAL.space) != "", reason="pip install ./packaging/multilingual")
+@pytest.mark.skipif(
+    missing_model_advice(MULTILINGUAL_MODEL_NAME.space) != "", reason="pip install ./packaging/multilingual"
+)
 def test_vectors_of_the_package_are_those_of_the_weights_in_float32() -> None:
     texts = json.loads((DATA / "golden_texts_multilingual.json").read_text(encoding="utf-8"))
     exact = np.array(json.loads((DATA / "golden_vectors_multilingual.json").read_text(encoding="utf-8")))
-    embedder = EmbeddedEmbedder(MULTILINGUAL)
+    embedder = EmbeddedEmbedder(MULTILINGUAL_MODEL_NAME)
 
     cosines = np.sum(embedder.embed_documents(texts) * exact, axis=1)
 
@@ -195,15 +199,15 @@ def test_vectors_of_the_package_are_those_of_the_weights_in_float32() -> None:
 
 
 def test_the_package_is_the_one_that_this_version_expects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MULTILINGUAL.package is not None
+    assert MULTILINGUAL_MODEL_NAME.package is not None
     described = tmp_path / "directory_indexer_multilingual-1.dist-info"
     described.mkdir()
     (described / "METADATA").write_text(
-        f"Metadata-Version: 2.4\nName: {MULTILINGUAL.package.distribution}\nVersion: 1\n"
+        f"Metadata-Version: 2.4\nName: {MULTILINGUAL_MODEL_NAME.package.distribution}\nVersion: 1\n"
     )
-    package = tmp_path / MULTILINGUAL.package.folder
+    package = tmp_path / MULTILINGUAL_MODEL_NAME.package.folder
     package.mkdir()
     (package / "model.json").write_bytes((PACKAGING / package.name / "model.json").read_bytes())
     monkeypatch.syspath_prepend(tmp_path)
 
-    assert directory_of(MULTILINGUAL) == str(package)
+    assert directory_of_model(MULTILINGUAL_MODEL_NAME) == str(package)

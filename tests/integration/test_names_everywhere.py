@@ -15,7 +15,7 @@ from trees import plant
 
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.server.mcp.budget import Budgets, cost
+from directory_indexer.server.mcp.budget import Budgets, count_json_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ def test_of_many_names_an_assistant_gets_a_few_and_the_number_of_all(served: Ser
     assert "30 files and directories have names that match" in text
     for max_tokens in (Budgets.LEAST, 400, Budgets.SEARCH):
         answer, text = mcp(served, "report", limit=50, max_tokens=max_tokens)
-        assert max(cost(answer), cost(text)) <= max_tokens
+        assert max(count_json_tokens(answer), count_json_tokens(text)) <= max_tokens
 
 
 def test_a_page_of_names_is_continued(served: Served) -> None:

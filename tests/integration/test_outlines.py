@@ -13,9 +13,9 @@ from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import file_path
 from directory_indexer.search.locators import locator_selection, outline_at, parse_locator
 from directory_indexer.search.texts import Selection, Unit, read_text
-from directory_indexer.server.mcp.budget import cost
+from directory_indexer.server.mcp.budget import count_json_tokens
 from directory_indexer.server.mcp.grep_outline import outline_within_budget
-from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.schemas import record_to_object
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
 
@@ -114,8 +114,8 @@ def test_the_answer_to_an_assistant_keeps_to_its_budget(index: Index, max_tokens
     path = index.write("code.py", CLASSES[:45_000])
     index.run()
     answer = outline_within_budget(outline(index, path), max_tokens=max_tokens)
-    assert cost(object_for_models(answer)) <= max_tokens
-    assert cost(answer.outline) <= max_tokens
+    assert count_json_tokens(record_to_object(answer)) <= max_tokens
+    assert count_json_tokens(answer.outline) <= max_tokens
     assert "Thing" in (answer.outline or "")
 
 

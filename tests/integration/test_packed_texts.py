@@ -72,7 +72,7 @@ def test_a_run_packs_the_texts_of_an_older_index_and_reads_no_file_again(older: 
 def test_packing_goes_on_where_it_was_killed(older: Index) -> None:
     before = older.contents()
     with older.docstore.transaction() as transaction:
-        assert transaction.chunks.pack_texts(5)
+        assert transaction.chunks.compress_old_texts(5)
     assert _kinds(older) == {"blob", "text"}
     assert older.contents() == before
     (older.root / "note11.md").unlink()
@@ -95,7 +95,7 @@ def test_a_run_that_is_told_to_stop_leaves_the_packing_to_the_next_one(older: In
 
 def test_words_of_packed_and_of_plain_texts_leave_the_index_with_their_file(older: Index) -> None:
     with older.docstore.transaction() as transaction:
-        transaction.chunks.pack_texts(5)
+        transaction.chunks.compress_old_texts(5)
     older.indexer.forget(str(older.root))
     with older.docstore.snapshot() as snapshot:
         assert snapshot.words.counts(["subject1", "subject11", "of"]) == {}

@@ -60,7 +60,7 @@ def test_a_page_comes_back_as_it_was_read(cache: PageCache) -> None:
 def test_without_a_database_nothing_is_known_and_none_is_made(cache: PageCache) -> None:
     assert cache.get(ONE) is None
     assert cache.summary() == (0, 0)
-    assert cache.take_problems_of_others(RECIPE) == []
+    assert cache.remove_problems_of_other_engines(RECIPE) == []
     cache.prune([ONE], max_bytes=0)
     cache.keep_only([])
     assert not cache.path.exists()
@@ -120,8 +120,8 @@ def test_the_problems_of_another_engine_are_taken_out_and_its_pages_stay(cache: 
     cache.put(TWO, PageProblem("crashes"), recipe=RECIPE)
     cache.put(THREE, page("zeppelin"), recipe="engine 0")
 
-    assert cache.take_problems_of_others(RECIPE) == [ONE]
-    assert cache.take_problems_of_others(RECIPE) == []
+    assert cache.remove_problems_of_other_engines(RECIPE) == [ONE]
+    assert cache.remove_problems_of_other_engines(RECIPE) == []
     assert kept(cache) == {TWO, THREE}
 
 
@@ -193,7 +193,7 @@ def test_a_cache_that_is_damaged_inside_is_made_anew(cache: PageCache) -> None:
     assert cache.get(ONE) is None
     cache.prune([ONE], max_bytes=0)
     cache.keep_only([ONE])
-    cache.take_problems_of_others(RECIPE)
+    cache.remove_problems_of_other_engines(RECIPE)
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     assert isinstance(cache.get(ONE), Recognition)
 
@@ -293,7 +293,7 @@ def test_what_cannot_be_written_to_the_end_is_said(cache: PageCache, monkeypatch
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     with sqlite3.connect(cache.path) as other:
         other.execute("BEGIN IMMEDIATE")
-        monkeypatch.setattr("directory_indexer.storage.page_cache._SECONDS", 0.01)
+        monkeypatch.setattr("directory_indexer.storage.page_cache._BUSY_TIMEOUT_SECONDS", 0.01)
         with pytest.raises(StoreError, match="cannot be written: database is locked"):
             cache.put(TWO, page("zeppelin"), recipe=RECIPE)
         other.execute("ROLLBACK")

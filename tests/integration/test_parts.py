@@ -42,7 +42,7 @@ def test_the_same_is_found_in_a_part_with_and_without_its_rows(
     index: Index, part: FilePath, mode: SearchMode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_rows = [index.search(query, mode=mode, scope=(part,)) for query in ("apples", "pears plums", "number")]
-    monkeypatch.setattr(scopes, "_SMALL_PART", -1)
+    monkeypatch.setattr(scopes, "_SMALL_SHARE", -1)
     everywhere = [index.search(query, mode=mode, scope=(part,)) for query in ("apples", "pears plums", "number")]
     assert by_rows == everywhere
     assert {os.path.basename(hit.path) for hit in by_rows[0]} == {"note20.md", "note21.md", "late.md"}

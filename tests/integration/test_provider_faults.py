@@ -15,7 +15,7 @@ from providers import KEY, ProviderServer
 from directory_indexer.core.errors import ProviderError, TextsRefusedError
 from directory_indexer.core.files import Stage
 from directory_indexer.core.fingerprint import EmbeddingSpace
-from directory_indexer.embedding.loading import Access
+from directory_indexer.embedding.loading import ServiceAccess
 from directory_indexer.embedding.openai import OpenAIService
 from directory_indexer.embedding.remote import RemoteEmbedder
 from directory_indexer.http_client.retries import FailureKind, RequestError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from directory_indexer.embedding.remote import Answer, EmbeddingService
+    from directory_indexer.embedding.remote import EmbeddingAnswer, EmbeddingService
 
 BOTH = pytest.mark.parametrize("protocol", ["ollama", "openai"])
 TEXTS = [f"text number {number}" for number in range(8)]
@@ -46,7 +46,7 @@ class Impatient:
     def __init__(self, server: ProviderServer, protocol: str) -> None:
         self._service: EmbeddingService = server.embedder(protocol)._service  # noqa: SLF001 - the rest of it is real
 
-    def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+    def embed(self, texts: Sequence[str], *, seconds: float) -> EmbeddingAnswer:
         assert seconds > 20
         return self._service.embed(texts, seconds=0.2)
 
@@ -128,7 +128,7 @@ def test_a_server_without_a_key_does_not_get_the_one_for_openai(
 
 def test_azure_without_a_key_says_so_before_anything_is_sent(server: ProviderServer) -> None:
     with pytest.raises(ProviderError, match="Azure, which wants a key"):
-        server.embedder("azure", access=Access())
+        server.embedder("azure", access=ServiceAccess())
 
 
 def test_an_account_without_credit_is_not_asked_again(server: ProviderServer) -> None:
@@ -218,7 +218,7 @@ def test_patience_grows_with_the_texts(server: ProviderServer, protocol: str) ->
     asked: list[float] = []
 
     class Remembering(Impatient):
-        def embed(self, texts: Sequence[str], *, seconds: float) -> Answer:
+        def embed(self, texts: Sequence[str], *, seconds: float) -> EmbeddingAnswer:
             asked.append(seconds)
             return self._service.embed(texts, seconds=seconds)
 
@@ -264,7 +264,7 @@ def test_a_batch_that_is_too_large_is_halved(server: ProviderServer) -> None:
 
 
 def test_requests_are_limited_by_number_and_by_tokens(server: ProviderServer) -> None:
-    embedder = server.embedder("openai", access=Access(batch_size=5))
+    embedder = server.embedder("openai", access=ServiceAccess(batch_size=5))
     embedder.check()
     server.control()
     embedder.embed_documents([*["short"] * 7, *["many words " * 20_000] * 4])
@@ -369,7 +369,7 @@ def test_a_key_that_http_does_not_allow_is_not_shown(server: ProviderServer, pro
 def remote(server: ProviderServer, tmp_path: Path) -> Callable[[str], Index]:
     def remote(protocol: str) -> Index:
         (tmp_path / "docs").mkdir()
-        access = Access(batch_size=4, concurrency=2)
+        access = ServiceAccess(batch_size=4, concurrency=2)
         provider = server.embedder(protocol, access=access)
         return Index(root=tmp_path / "docs", data_dir=tmp_path / "data", provider=provider)
 

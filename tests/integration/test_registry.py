@@ -13,7 +13,7 @@ import pytest
 
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.rights import Right
-from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, digest_of, key_of
+from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, digest_secret, find_valid_key
 from directory_indexer.storage.registry.store import SCHEMA, Registry
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_another_process_sees_what_was_written_and_is_seen(registry: Registry) -
         [sys.executable, "-c", program, registry.path], capture_output=True, text=True, check=True, timeout=60
     )
     assert ended.stdout == "ann\n"
-    assert key_of(secret, keys.all(), now=0) is None
+    assert find_valid_key(secret, keys.all(), now=0) is None
 
 
 def test_a_key_is_found_again_by_its_secret_alone(registry: Registry) -> None:
@@ -108,11 +108,11 @@ def test_a_key_is_found_again_by_its_secret_alone(registry: Registry) -> None:
     assert secret.startswith(PREFIX)
     assert secret not in repr(made)
     assert keys.all() == (made,)
-    assert key_of(secret, keys.all(), now=made.created_at + 59) == made
-    assert key_of(secret, keys.all(), now=made.created_at + 60) is None
-    assert key_of(secret + " ", keys.all(), now=0) is None
-    assert key_of("", keys.all(), now=0) is None
-    assert key_of("\ud800", keys.all(), now=0) is None
+    assert find_valid_key(secret, keys.all(), now=made.created_at + 59) == made
+    assert find_valid_key(secret, keys.all(), now=made.created_at + 60) is None
+    assert find_valid_key(secret + " ", keys.all(), now=0) is None
+    assert find_valid_key("", keys.all(), now=0) is None
+    assert find_valid_key("\ud800", keys.all(), now=0) is None
 
 
 def test_the_secret_is_nowhere_on_disk(registry: Registry) -> None:
@@ -157,12 +157,12 @@ def test_names_are_unique_and_plain(registry: Registry) -> None:
     ],
 )
 def test_a_right_has_lesser_ones_in_it(right: Right, allowed: set[str]) -> None:
-    key = Key("k", digest_of("k"), right)
+    key = Key("k", digest_secret("k"), right)
     assert {needed for needed in Right if key.may(needed)} == allowed
 
 
 def test_a_key_reaches_its_collections_alone() -> None:
-    digest = digest_of("k")
-    assert Key("k", digest, Right.READ).reaches("any")
-    assert Key("k", digest, Right.READ, frozenset({"a"})).reaches("a")
-    assert not Key("k", digest, Right.READ, frozenset({"a"})).reaches("b")
+    digest = digest_secret("k")
+    assert Key("k", digest, Right.READ).grants_collection("any")
+    assert Key("k", digest, Right.READ, frozenset({"a"})).grants_collection("a")
+    assert not Key("k", digest, Right.READ, frozenset({"a"})).grants_collection("b")

@@ -286,7 +286,7 @@ def test_it_takes_no_longer_to_look_for_a_file_with_the_bytes_of_many(index: Ind
             )
             connection.set_progress_handler(count_step, 1)
             path = file_path(index.root / "fix/5/LICENSE")
-            assert len(SharedTextWrites(connection).same_as({path: digest}, 2, recipe=7)[path]) == 1
+            assert len(SharedTextWrites(connection).identical_files({path: digest}, 2, recipe=7)[path]) == 1
             connection.set_progress_handler(None, 0)
         return steps
 

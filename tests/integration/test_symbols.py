@@ -10,9 +10,9 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.search.symbol_files import files_with_name
 from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_request
 from directory_indexer.server.mcp.arguments import SymbolArguments
-from directory_indexer.server.mcp.budget import cost
-from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.mcp.tools import answer_text, symbol_within_budget
+from directory_indexer.server.mcp.budget import count_json_tokens
+from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.symbols import symbol_lines
 
@@ -135,10 +135,10 @@ def test_an_answer_to_an_assistant_keeps_to_its_tokens_and_says_what_to_call_nex
     with index.docstore.snapshot() as snapshot:
         answer = symbol_within_budget(snapshot, call, (), ())
         nowhere = symbol_within_budget(snapshot, call._replace(name="nowhere"), (), ())
-    assert cost(object_for_models(answer)) <= max_tokens
-    assert max_tokens == 200 or "def name():" in answer_text(answer)  # a long path may leave no room for it
-    assert "Next: get_content" in answer_text(answer)
-    assert "Next: search" in answer_text(nowhere)
+    assert count_json_tokens(record_to_object(answer)) <= max_tokens
+    assert max_tokens == 200 or "def name():" in format_places(answer)  # a long path may leave no room for it
+    assert "Next: get_content" in format_places(answer)
+    assert "Next: search" in format_places(nowhere)
 
 
 @pytest.mark.parametrize("name", ["", "two words", "../etc", "name(", "x" * 1_000_000])
@@ -183,7 +183,7 @@ def test_very_many_definitions_leave_room_for_uses(index: Index) -> None:
     index.write("a.py", f"{text}\nklass.name(1)\n")
     index.run()
     with index.docstore.snapshot() as snapshot:
-        answer = answer_text(symbol_within_budget(snapshot, SymbolArguments("name", max_tokens=500), (), ()))
+        answer = format_places(symbol_within_budget(snapshot, SymbolArguments("name", max_tokens=500), (), ()))
     assert "more definitions" in answer
     assert "klass.name(1)" in answer
 

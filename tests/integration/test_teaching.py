@@ -11,8 +11,8 @@ from indexes import Index
 
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.core.errors import ProviderError
-from directory_indexer.embedding.models import MULTILINGUAL, PACKAGED_MODEL
-from directory_indexer.embedding.static_table import bags_of, shipped_rows
+from directory_indexer.embedding.models import MULTILINGUAL_MODEL_NAME, PACKAGED_MODEL
+from directory_indexer.embedding.static_table import packaged_rows, tokenise_texts
 from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Teacher(FakeEmbedder):
         return self._space
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        tokens = np.unique(bags_of([text]).tokens)
-        vector = shipped_rows(tokens).mean(axis=0) + 0.1 * super().embed_query(text)
+        tokens = np.unique(tokenise_texts([text]).tokens)
+        vector = packaged_rows(tokens).mean(axis=0) + 0.1 * super().embed_query(text)
         unit: NDArray[np.float32] = (vector / np.linalg.norm(vector)).astype(np.float32)
         return unit
 
@@ -99,7 +99,7 @@ def test_another_run_embeds_and_learns_nothing_more(make: Callable[..., Index]) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("embedder", [FakeEmbedder(dimensions=384), Teacher(MULTILINGUAL.space)])
+@pytest.mark.parametrize("embedder", [FakeEmbedder(dimensions=384), Teacher(MULTILINGUAL_MODEL_NAME.space)])
 def test_vectors_of_another_space_teach_nothing(make: Callable[..., Index], embedder: FakeEmbedder) -> None:
     index = make(embedder)
     index.run()

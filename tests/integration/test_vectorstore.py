@@ -225,7 +225,7 @@ def test_a_generation_stays_as_it_was_made(
     store: EmbeddedVectorStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "_EDGES", 0)
+        patch.setattr(engine, "_GRAPH_EDGES", 0)
         without_graph = _merge(store, range(10))
     for generation in (without_graph, _merge(store, range(10, 20), onto=without_graph)):
         config = json.loads((directory / f"generation-{generation}" / "edge_config.json").read_bytes())

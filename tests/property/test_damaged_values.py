@@ -150,7 +150,7 @@ def check(pristine: Path, data_dir: Path, column: str, value: object) -> None:
     assert all(error.hint for error in errors), errors
     with contextlib.suppress(CorruptIndexError):  # then the database is set aside, and there is a new one
         team.app.docstore.upkeep.require_integrity()
-        team.app.docstore.upkeep.mend_values()
+        team.app.docstore.upkeep.repair_values()
         team.close()
         team = Team(data_dir)
         assert asked(team, notes) == []

@@ -45,7 +45,7 @@ def fill(team: Team, collection: str, texts: list[str], word: str) -> None:
             wait=Wait.NONE,
         )
     with team.collections.using(collection) as opened:
-        opened.queue.index_words()
+        opened.queue.make_keyword_searchable()
         opened.queue.complete()
 
 

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.server.rest.originals import UnsatisfiableError, is_known, spans_of, still_fits
+from directory_indexer.server.rest.originals import (
+    UnsatisfiableError,
+    allows_partial_response,
+    matches_if_none_match,
+    parse_byte_ranges,
+)
 
 SIZES = st.integers(0, 60)
 NUMBERS = st.integers(0, 70)
@@ -37,9 +42,9 @@ def test_spans_hold_each_byte_that_is_asked_for_once(parts: list[tuple[int | Non
     meant = _meant(parts, size)
     if not meant:
         with pytest.raises(UnsatisfiableError):
-            spans_of(_header(parts), size)
+            parse_byte_ranges(_header(parts), size)
         return
-    told = [at for span in spans_of(_header(parts), size) for at in range(span.start, span.end)]
+    told = [at for span in parse_byte_ranges(_header(parts), size) for at in range(span.start, span.end)]
     assert len(told) == len(set(told))
     assert set(told) == meant
 
@@ -47,7 +52,7 @@ def test_spans_hold_each_byte_that_is_asked_for_once(parts: list[tuple[int | Non
 @given(st.text(alphabet="bytes=0123456789-, x", max_size=30), SIZES)
 def test_no_header_names_bytes_that_there_are_not(header: str, size: int) -> None:
     try:
-        spans = spans_of(header, size)
+        spans = parse_byte_ranges(header, size)
     except UnsatisfiableError:
         return
     assert all(0 <= span.start < span.end <= size for span in spans)
@@ -55,18 +60,18 @@ def test_no_header_names_bytes_that_there_are_not(header: str, size: int) -> Non
 
 @pytest.mark.parametrize("header", ["", "bytes", "bytes=", "bytes=-", "bytes=a-b", "bytes=5-2", "lines=0-1", "0-1"])
 def test_what_is_no_range_asks_for_all(header: str) -> None:
-    assert spans_of(header, 10) == ()
+    assert parse_byte_ranges(header, 10) == ()
 
 
 def test_a_flood_of_ranges_asks_for_all() -> None:
-    assert spans_of("bytes=" + ",".join(f"{2 * n}-{2 * n}" for n in range(100)), 1000) == ()
+    assert parse_byte_ranges("bytes=" + ",".join(f"{2 * n}-{2 * n}" for n in range(100)), 1000) == ()
 
 
 def test_entity_tags_are_compared() -> None:
-    assert is_known("*", '"a"')
-    assert is_known('"b", W/"a"', '"a"')
-    assert not is_known('"b", a', '"a"')
-    assert still_fits("", '"a"')
-    assert still_fits('"a"', '"a"')
-    assert not still_fits('W/"a"', '"a"')
-    assert not still_fits("Wed, 21 Oct 2026 07:28:00 GMT", '"a"')
+    assert matches_if_none_match("*", '"a"')
+    assert matches_if_none_match('"b", W/"a"', '"a"')
+    assert not matches_if_none_match('"b", a', '"a"')
+    assert allows_partial_response("", '"a"')
+    assert allows_partial_response('"a"', '"a"')
+    assert not allows_partial_response('W/"a"', '"a"')
+    assert not allows_partial_response("Wed, 21 Oct 2026 07:28:00 GMT", '"a"')

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tiny_models import LETTERS, MARKS, PARTS, PIECES, scores
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from directory_indexer.embedding.embedded import UNKNOWN_TOKEN, Vocabulary, windows
+from directory_indexer.embedding.embedded import UNKNOWN_TOKEN, Vocabulary, split_into_windows
 
 KNOWN = st.text(st.sampled_from("".join((*LETTERS, *PARTS)) + " \t\n"), max_size=60)
 ASCII = st.text(string.printable + "\0\x7f", max_size=100)
@@ -63,7 +63,7 @@ def test_the_first_pieces_are_those_of_the_whole_text(text: str, limit: int) -> 
 
 @given(st.lists(st.integers(10, 20), max_size=60), st.lists(st.integers(30, 40), max_size=3), st.integers(5, 20))
 def test_windows_hold_all_ids_once_behind_the_prefix_and_fit(ids: list[int], prefix: list[int], size: int) -> None:
-    parts = windows(ids, prefix=prefix, size=size)
+    parts = split_into_windows(ids, prefix=prefix, size=size)
 
     assert all(len(part) <= size + 2 and (part[0], part[-1]) == (0, 2) for part in parts)
     assert all(part[1 : 1 + len(prefix)] == prefix for part in parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from directory_indexer.search.neighbourhood import assign_clusters, layout, topics
+from directory_indexer.search.neighbourhood import assign_clusters, label_clusters, lay_out_in_plane
 
 
 def _around(*middles: tuple[float, ...], number: int = 10) -> np.ndarray:
@@ -31,26 +31,26 @@ def test_few_vectors_are_one_group() -> None:
 
 def test_a_group_is_called_by_what_only_it_has() -> None:
     texts = ["common carrots", "common carrots soup", "common rivers", "common rivers boats"]
-    assert topics(texts, [0, 0, 1, 1]) == ("carrots, soup", "rivers, boats")
+    assert label_clusters(texts, [0, 0, 1, 1]) == ("carrots, soup", "rivers, boats")
 
 
 def test_words_that_say_nothing_by_themselves_name_no_group() -> None:
     texts = ["carrots with what they have", "soup and carrots, which they have with them", "boats", "rivers, boats"]
-    assert topics(texts, [0, 0, 1, 1]) == ("carrots, soup", "boats, rivers")
+    assert label_clusters(texts, [0, 0, 1, 1]) == ("carrots, soup", "boats, rivers")
 
 
 def test_one_group_needs_no_name() -> None:
-    assert topics(["some words", "other words"], [0, 0]) == ("",)
+    assert label_clusters(["some words", "other words"], [0, 0]) == ("",)
 
 
 def test_what_is_nearer_is_drawn_nearer() -> None:
     apart = np.random.default_rng(2).normal(size=(40, 16)).astype(np.float32)
     nearness = np.linspace(0.9, 0.2, 40)
-    xs, ys = layout(apart, nearness)
+    xs, ys = lay_out_in_plane(apart, nearness)
     assert (np.diff(np.hypot(xs, ys)) > 0).all()
     assert np.hypot(xs, ys).max() <= 1.0001
 
 
 def test_a_single_neighbour_has_a_place() -> None:
-    xs, ys = layout(np.ones((1, 4), np.float32), np.array([0.5]))
+    xs, ys = lay_out_in_plane(np.ones((1, 4), np.float32), np.array([0.5]))
     assert np.isfinite([*xs, *ys]).all()

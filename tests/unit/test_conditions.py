@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.search.requests import since_moment
+from directory_indexer.search.requests import parse_since
 
 
 @pytest.mark.parametrize("age", ["7dogs", "7months7", "3 wise", "7", "d", "1e3d", "7D7", "-7d"])
 def test_an_age_in_no_known_unit_is_refused(age: str) -> None:
     with pytest.raises(UsageError, match="neither an age nor a date"):
-        since_moment(age, name="--since")
+        parse_since(age, name="--since")

@@ -10,7 +10,7 @@ import pytest
 from directory_indexer.core.errors import ConsentNeededError
 from directory_indexer.core.files import SourceFile
 from directory_indexer.core.paths import file_path
-from directory_indexer.indexing.directory_plans import MANY_FILES, require_consent_for_large_tree
+from directory_indexer.indexing.directory_plans import MAX_FILES_WITHOUT_CONSENT, require_consent_for_large_tree
 from directory_indexer.walk.listing import Listing
 
 ROOT = file_path("/home/ann")
@@ -27,7 +27,7 @@ def listings(n_directories: int, read: list[int]) -> Iterator[Listing]:
 def test_what_is_not_much_is_handed_on() -> None:
     read: list[int] = []
     assert len(list(require_consent_for_large_tree(ROOT, listings(10, read), embeds=True))) == 10
-    assert len(FILES) * 10 == MANY_FILES
+    assert len(FILES) * 10 == MAX_FILES_WITHOUT_CONSENT
 
 
 def test_what_is_much_is_counted_to_its_end_where_that_is_quick() -> None:

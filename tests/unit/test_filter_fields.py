@@ -14,7 +14,7 @@ from directory_indexer.cli.parameters import OptionTable, parameters_of
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, FIELDS, METADATA_FIELDS, SOURCE_FIELDS, FilterField
 from directory_indexer.ranking.query import Filters, parse_query
 from directory_indexer.server.mcp.arguments import Query, SearchCall
-from directory_indexer.server.ui.application import assets
+from directory_indexer.server.ui.application import read_assets
 
 ROOT = Path(__file__).parents[2]
 _VALUES = {"since": "7d", "until": "2026", "is": "test", "created": "2026"}
@@ -39,7 +39,9 @@ def test_programs_have_it(field: FilterField) -> None:
 
 @pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.word)
 def test_the_page_and_the_guide_name_it(field: FilterField) -> None:
-    filters = json.loads(assets()["filters.js"].content.decode().removeprefix("export const FILTERS = ").rstrip(";\n"))
+    filters = json.loads(
+        read_assets()["filters.js"].content.decode().removeprefix("export const FILTERS = ").rstrip(";\n")
+    )
     assert filters[field.word] == field.facet
     assert f"{field.word}:" in (ROOT / "docs/guide/query-language.md").read_text(encoding="utf-8")
 

@@ -13,7 +13,7 @@ from directory_indexer.ranking.candidates import NO_EXPLANATION
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.search.hits import QueryAnswer, RankedPassage, fuse
+from directory_indexer.search.hits import QueryAnswer, RankedPassage, fuse_query_answers
 from directory_indexer.storage.documents.chunks import IndexedChunk
 
 
@@ -34,7 +34,7 @@ def names(answer: QueryAnswer) -> list[str]:
 
 
 def test_what_several_queries_find_stands_before_what_one_finds() -> None:
-    answer = fuse([found(("a", 0.7), ("b", 0.6)), found(("c", 0.65), ("b", 0.5))], limit=10)
+    answer = fuse_query_answers([found(("a", 0.7), ("b", 0.6)), found(("c", 0.65), ("b", 0.5))], limit=10)
     assert names(answer) == ["b", "a", "c"]
     assert answer.passages[0].ranked.score == pytest.approx(1 - 0.4 * 0.5)
     assert answer.passages[0].plan.query.text == "scored 0.6"
@@ -43,12 +43,12 @@ def test_what_several_queries_find_stands_before_what_one_finds() -> None:
 
 def test_the_best_of_every_query_has_a_place_unless_it_is_weak() -> None:
     many = found(*((f"m{n}", 0.9 - n / 100) for n in range(10)))
-    assert "side" in names(fuse([many, found(("side", 0.4))], limit=3))
-    assert "side" not in names(fuse([many, found(("side", 0.2), weak=True)], limit=3))
-    assert len(fuse([many, found(("side", 0.4))], limit=3).passages) == 3
+    assert "side" in names(fuse_query_answers([many, found(("side", 0.4))], limit=3))
+    assert "side" not in names(fuse_query_answers([many, found(("side", 0.2), weak=True)], limit=3))
+    assert len(fuse_query_answers([many, found(("side", 0.4))], limit=3).passages) == 3
 
 
 def test_an_answer_is_weak_where_no_query_has_a_good_one() -> None:
-    assert fuse([found(("a", 0.2), weak=True), found(("b", 0.1), weak=True)], limit=3).is_weak
-    assert not fuse([found(("a", 0.2), weak=True), found(("b", 0.5))], limit=3).is_weak
-    assert fuse([found(), found()], limit=3).passages == ()
+    assert fuse_query_answers([found(("a", 0.2), weak=True), found(("b", 0.1), weak=True)], limit=3).is_weak
+    assert not fuse_query_answers([found(("a", 0.2), weak=True), found(("b", 0.5))], limit=3).is_weak
+    assert fuse_query_answers([found(), found()], limit=3).passages == ()

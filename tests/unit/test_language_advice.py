@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.core.fingerprint import EmbeddingSpace
-from directory_indexer.embedding.models import MULTILINGUAL, PACKAGED_MODEL, language_advice
+from directory_indexer.embedding.models import MULTILINGUAL_MODEL_NAME, PACKAGED_MODEL, language_advice
 
 OLLAMA = EmbeddingSpace(provider="ollama", model="nomic-embed-text", dimensions=768)
 
@@ -28,6 +28,6 @@ def test_a_few_documents_are_no_reason_for_another_model(counts: dict[str, int])
     assert language_advice(PACKAGED_MODEL.space, counts) is None
 
 
-@pytest.mark.parametrize("space", [MULTILINGUAL.space, OLLAMA])
+@pytest.mark.parametrize("space", [MULTILINGUAL_MODEL_NAME.space, OLLAMA])
 def test_a_model_that_knows_all_languages_or_is_not_known_needs_no_advice(space: EmbeddingSpace) -> None:
     assert language_advice(space, {"de": 50}) is None

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.embedding.likeness import likeness
+from directory_indexer.embedding.likeness import mean_similarity
 from directory_indexer.embedding.model_files import DIMENSIONS
-from directory_indexer.embedding.static_table import StaticModel, own_rows, unit
+from directory_indexer.embedding.static_table import StaticModel, normalise_vectors, parse_trained_rows
 from directory_indexer.embedding.wordpiece import N_TOKENS
 
 PASSAGES = [
@@ -17,36 +17,36 @@ PASSAGES = [
     "Boil the carrots with ginger and serve the soup hot.",
 ]
 RARITY = np.log1p(np.maximum(np.arange(N_TOKENS) - 998, 0)).astype(np.float32)
-TABLE = StaticModel(RARITY, np.zeros(DIMENSIONS, np.float32), own_rows(b""))
+TABLE = StaticModel(RARITY, np.zeros(DIMENSIONS, np.float32), parse_trained_rows(b""))
 
 
 def test_what_is_about_the_same_is_alike_without_a_common_word() -> None:
-    alike = [likeness("monetary policy of governments", [passage]) or 0.0 for passage in PASSAGES]
+    alike = [mean_similarity("monetary policy of governments", [passage]) or 0.0 for passage in PASSAGES]
     assert alike[0] > 0.2 > alike[1]
 
 
 @given(st.lists(st.sampled_from(" ".join(PASSAGES).split()), min_size=1, max_size=40))
 def test_it_agrees_with_static_vectors(words: list[str]) -> None:
-    asked, *found = unit(TABLE.vectors([" ".join(words), *PASSAGES]))
+    asked, *found = normalise_vectors(TABLE.vectors([" ".join(words), *PASSAGES]))
     expected = float(np.mean([asked @ one for one in found]))
-    assert (likeness(" ".join(words), PASSAGES) or 0.0) == pytest.approx(expected, abs=0.01)
+    assert (mean_similarity(" ".join(words), PASSAGES) or 0.0) == pytest.approx(expected, abs=0.01)
 
 
 def test_letters_with_accents_count_as_those_without() -> None:
-    assert likeness("résumé of a café", PASSAGES) == likeness("resume of a cafe", PASSAGES)
+    assert mean_similarity("résumé of a café", PASSAGES) == mean_similarity("resume of a cafe", PASSAGES)
 
 
 @pytest.mark.parametrize("text", ["", "…", "ключи подписи"])
 def test_nothing_is_told_of_what_the_table_has_no_word_of(text: str) -> None:
-    assert likeness(text, PASSAGES) is None
-    assert likeness("interest rates", [text]) is None
+    assert mean_similarity(text, PASSAGES) is None
+    assert mean_similarity("interest rates", [text]) is None
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_text_can_be_compared(question: str, passages: list[str]) -> None:
-    alike = likeness(question, passages)
+    alike = mean_similarity(question, passages)
     assert alike is None or -1.001 <= alike <= 1.001
 
 
 def test_a_long_text_of_one_word_does_not_overflow() -> None:
-    assert likeness("inflation", ["inflation " * 100_000]) == pytest.approx(1.0)
+    assert mean_similarity("inflation", ["inflation " * 100_000]) == pytest.approx(1.0)

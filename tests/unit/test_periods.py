@@ -12,9 +12,9 @@ import pytest
 from directory_indexer.api.fields import format_timestamp
 from directory_indexer.formats.document import Metadata
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.ranking.query_syntax import period_of
-from directory_indexer.search.requests import metadata_conditions, since_moment
-from directory_indexer.storage.documents.metadata import dated_at
+from directory_indexer.ranking.query_syntax import parse_period
+from directory_indexer.search.requests import metadata_conditions, parse_since
+from directory_indexer.storage.documents.metadata import date_of_metadata
 from directory_indexer.text.formatting import day
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _local(*parts: int) -> float:
     ],
 )
 def test_a_period_is_that_of_the_clock_on_the_wall(text: str, start: tuple[int, ...], end: tuple[int, ...]) -> None:
-    period = period_of(text, now=NOW)
+    period = parse_period(text, now=NOW)
     assert period is not None
     assert (period.start, period.end) == (_local(*start), _local(*end))
 
@@ -79,24 +79,24 @@ def test_a_period_is_that_of_the_clock_on_the_wall(text: str, start: tuple[int, 
     "text", ["", "7dogs", "last resort", "2026-13", "2026-02-30", "31.13.2026", "0", "week", "10000", "2026-1/2", "-7d"]
 )
 def test_what_is_no_date_is_none(text: str) -> None:
-    assert period_of(text, now=NOW) is None
+    assert parse_period(text, now=NOW) is None
 
 
 def test_the_day_shown_of_a_moment_is_the_day_that_holds_it() -> None:
     moment = _local(2026, 1, 31, 23, 30)
-    period = period_of(day(moment), now=NOW)
+    period = parse_period(day(moment), now=NOW)
     assert period
     assert period.start <= moment < period.end
     assert day(moment) == "2026-01-31"
     assert format_timestamp(moment) == "2026-01-31T23:30:00-08:00"
-    assert since_moment(format_timestamp(moment) or "", name="since") == moment
+    assert parse_since(format_timestamp(moment) or "", name="since") == moment
 
 
 def test_a_document_that_gives_a_day_is_dated_on_that_day() -> None:
-    dated = dated_at(Metadata(created="2026-01-31"))
+    dated = date_of_metadata(Metadata(created="2026-01-31"))
     assert dated
     assert day(dated) == "2026-01-31"
-    assert day(dated_at(Metadata(created="2026-02-01T05:00:00Z")) or 0) == "2026-01-31"
+    assert day(date_of_metadata(Metadata(created="2026-02-01T05:00:00Z")) or 0) == "2026-01-31"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_query_takes_what_options_take(query: str, since: str) -> None:
     parsed = parse_query(query)
     assert parsed.required.since == (since,)
     assert [word.text for word in parsed.words] == ["otter"]
-    assert since_moment(since, name="--since") is not None
+    assert parse_since(since, name="--since") is not None
 
 
 @pytest.mark.parametrize(

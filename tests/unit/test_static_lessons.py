@@ -13,11 +13,11 @@ from directory_indexer.embedding.static_table import (
     CODE_BYTES,
     StaticModel,
     TrainingData,
-    own_rows,
-    packed_rows,
-    shipped_rows,
-    similarities,
-    train,
+    pack_rows,
+    packaged_rows,
+    parse_trained_rows,
+    static_similarities,
+    train_static_model,
 )
 from directory_indexer.embedding.wordpiece import token_ids
 
@@ -29,7 +29,7 @@ TEXTS = [f"{word} number {number}" for number in range(8) for pair in SUBJECTS f
 
 def lessons(*, sign: float = 1.0) -> TrainingData:
     """Teach that both words of each pair mean the same: roughly what the table makes of the first one."""
-    first = StaticModel(np.ones(30522, np.float32), np.zeros(DIMENSIONS, np.float32), own_rows(b""))
+    first = StaticModel(np.ones(30522, np.float32), np.zeros(DIMENSIONS, np.float32), parse_trained_rows(b""))
     means = {word: first.vectors([pair[0]])[0] for pair in SUBJECTS for word in pair}
     return TrainingData(TEXTS, sign * np.array([means[text.split()[0]] for text in TEXTS], np.float32))
 
@@ -40,13 +40,13 @@ def nearness(model: StaticModel, one: str, other: str) -> float:
 
 
 def test_words_that_the_model_takes_for_the_same_come_near_each_other() -> None:
-    before, after = train(TEXTS), train(TEXTS, lessons())
+    before, after = train_static_model(TEXTS), train_static_model(TEXTS, lessons())
     for one, other in SUBJECTS:
         assert nearness(after, one, other) > nearness(before, one, other) + 0.5
 
 
 def test_words_of_which_nothing_is_learned_keep_their_rows() -> None:
-    model = train(TEXTS, lessons())
+    model = train_static_model(TEXTS, lessons())
     [_, ginger, _] = token_ids("ginger", limit=1)
     [_, zebra, *_] = token_ids("zebra", limit=1)
     assert ginger not in model.own.tokens
@@ -54,23 +54,23 @@ def test_words_of_which_nothing_is_learned_keep_their_rows() -> None:
 
 
 def test_from_vectors_that_contradict_the_table_nothing_is_learned() -> None:
-    assert train(TEXTS, lessons(sign=-1)).own.tokens.size == 0
+    assert train_static_model(TEXTS, lessons(sign=-1)).own.tokens.size == 0
 
 
 def test_from_no_lessons_nothing_is_learned() -> None:
-    model = train(TEXTS, TrainingData([], np.empty((0, DIMENSIONS), np.float32)))
+    model = train_static_model(TEXTS, TrainingData([], np.empty((0, DIMENSIONS), np.float32)))
     assert bytes(model.own) == b""
-    assert np.array_equal(model.vectors(TEXTS), train(TEXTS).vectors(TEXTS))
+    assert np.array_equal(model.vectors(TEXTS), train_static_model(TEXTS).vectors(TEXTS))
 
 
 def test_lessons_without_a_word_teach_nothing() -> None:
-    model = train(["", "..."], TrainingData(["", "..."], np.ones((2, DIMENSIONS), np.float32)))
+    model = train_static_model(["", "..."], TrainingData(["", "..."], np.ones((2, DIMENSIONS), np.float32)))
     assert np.isfinite(model.vectors(["", "anything"])).all()
 
 
 def test_rows_are_read_as_they_were_written() -> None:
-    own = train(TEXTS, lessons()).own
-    again = own_rows(bytes(own))
+    own = train_static_model(TEXTS, lessons()).own
+    again = parse_trained_rows(bytes(own))
     assert bytes(again) == bytes(own)
     assert np.array_equal(again.tokens, own.tokens)
     assert np.array_equal(again.scales, own.scales)
@@ -82,12 +82,12 @@ def test_rows_are_read_as_they_were_written() -> None:
 def test_rows_of_an_index_stand_in_for_those_of_the_table(seed: int) -> None:
     numbers = np.random.default_rng(seed)
     tokens = np.unique(numbers.integers(0, 30522, 20)).astype(np.uint16)
-    scales, halves = packed_rows(-shipped_rows(tokens.astype(np.int32)))
-    model = StaticModel(np.ones(30522, np.float32), np.zeros(DIMENSIONS, np.float32), own_rows(b""))
-    other = replace(model, own=own_rows(tokens.tobytes() + scales.tobytes() + halves.tobytes()))
+    scales, halves = pack_rows(-packaged_rows(tokens.astype(np.int32)))
+    model = StaticModel(np.ones(30522, np.float32), np.zeros(DIMENSIONS, np.float32), parse_trained_rows(b""))
+    other = replace(model, own=parse_trained_rows(tokens.tobytes() + scales.tobytes() + halves.tobytes()))
     [_, *ids, _] = token_ids("the harbour at dawn", limit=9)
     taught = other.vectors(["the harbour at dawn"])
-    expected = np.array([-1.0 if one in tokens else 1.0 for one in ids]) @ shipped_rows(np.array(ids, np.int32))
+    expected = np.array([-1.0 if one in tokens else 1.0 for one in ids]) @ packaged_rows(np.array(ids, np.int32))
     assert np.allclose(taught[0], expected / np.linalg.norm(expected), atol=1e-3)
 
 
@@ -98,5 +98,5 @@ def test_a_code_is_as_near_as_its_signs(seed: int) -> None:
     vector = numbers.standard_normal(DIMENSIONS).astype(np.float32)
     signs = 2.0 * np.unpackbits(codes, axis=1) - 1
     expected = signs @ vector / np.linalg.norm(vector) / np.linalg.norm(signs, axis=1)
-    assert np.allclose(similarities(codes, vector), expected, atol=1e-4)
+    assert np.allclose(static_similarities(codes, vector), expected, atol=1e-4)
     assert np.abs(expected).max() <= 1

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.embedding.model_files import DIMENSIONS
-from directory_indexer.embedding.static_table import CODE_BYTES, StaticModel, nearest_codes, packed_table, train
+from directory_indexer.embedding.static_table import (
+    CODE_BYTES,
+    StaticModel,
+    nearest_codes,
+    pack_table,
+    train_static_model,
+)
 from directory_indexer.embedding.wordpiece import N_TOKENS, token_ids
 
 TEXTS = [
@@ -37,38 +43,38 @@ def nearest(model: StaticModel, query: str, *, limit: int = 1) -> list[str]:
 )
 def test_a_text_is_found_by_words_that_are_not_in_it(query: str, found: int) -> None:
     assert not set(query.split()) & set(TEXTS[found].split())
-    assert nearest(train(TEXTS), query) == [TEXTS[found]]
+    assert nearest(train_static_model(TEXTS), query) == [TEXTS[found]]
 
 
 def test_codes_have_a_bit_for_each_dimension() -> None:
-    codes = train(TEXTS).codes(TEXTS)
+    codes = train_static_model(TEXTS).codes(TEXTS)
     assert codes.shape == (len(TEXTS), CODE_BYTES)
     assert codes.dtype.name == "uint8"
     assert CODE_BYTES * 8 == DIMENSIONS
 
 
 def test_a_word_that_every_text_has_weighs_nothing() -> None:
-    model = train([f"{text} invoice" for text in TEXTS])
+    model = train_static_model([f"{text} invoice" for text in TEXTS])
     [_, invoice, _] = token_ids("invoice", limit=1)
     assert model.weights[invoice] == pytest.approx(0, abs=1e-6)
     assert model.weights.max() > 0.9
 
 
 def test_the_same_text_has_the_same_vector_beside_whatever_texts() -> None:
-    model = train(TEXTS)
+    model = train_static_model(TEXTS)
     alone = np.concatenate([model.vectors([text]) for text in TEXTS])
     assert np.allclose(model.vectors(TEXTS), alone, atol=1e-5)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t", "...!?", "\ud800", "\x00\x07", "\u200b"])
 def test_a_text_without_words_is_as_usual_as_can_be(text: str) -> None:
-    model = train(TEXTS)
+    model = train_static_model(TEXTS)
     [vector] = model.vectors([text])
     assert np.isfinite(vector).all()
 
 
 def test_nothing_is_learned_from_nothing() -> None:
-    model = train([])
+    model = train_static_model([])
     assert model.codes([]).shape == (0, CODE_BYTES)
     assert np.isfinite(model.vectors(["anything"])).all()
 
@@ -88,7 +94,7 @@ def test_the_nearest_code_is_among_the_nearest(n_codes: int, limit: int, seed: i
 def test_a_packed_table_is_near_to_what_was_packed() -> None:
     vectors = np.random.default_rng(1).standard_normal((N_TOKENS, DIMENSIONS)).astype(np.float32)
     vectors[7] = 0
-    packed = packed_table(vectors)
+    packed = pack_table(vectors)
     scales = np.frombuffer(packed, np.float32, N_TOKENS)
     halves = np.frombuffer(packed, np.uint8, offset=scales.nbytes).reshape(N_TOKENS, DIMENSIONS // 2)
     values = np.empty((N_TOKENS, DIMENSIONS), np.int8)

@@ -20,7 +20,7 @@ with lazily:
     from directory_indexer.api.collections import Refusal, SentAnswers, sent_answer
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
-    from directory_indexer.collections.originals import pieces_of
+    from directory_indexer.collections.originals import read_pieces
     from directory_indexer.text.reports import sent_lines
 
 _URL = re.compile(r"https?://", re.IGNORECASE)
@@ -84,7 +84,7 @@ def add(call: AddCall) -> ExitCode:
         opened.queue.recover()
         sent, refused = _send_all(ingest, call.sources, request, output)
         if call.wait != "none":
-            opened.queue.index_words()
+            opened.queue.make_keyword_searchable()
         if call.wait == "complete":
             opened.queue.complete()
         answers = tuple(
@@ -122,7 +122,7 @@ def _send(ingest: DocumentIngest, source: str, request: IngestRequest) -> "Inges
         return ingest.add_url(source, request)
     if source == _STANDARD_INPUT:
         named_request = request._replace(filename=request.filename or "standard input.md")
-        return ingest.add_file(pieces_of(sys.stdin.buffer), named_request)
+        return ingest.add_file(read_pieces(sys.stdin.buffer), named_request)
     path = os.path.expanduser(parse_path(source))
     if os.path.isdir(path):
         collection = "" if request.collection == DEFAULT else f" --collection {request.collection}"
@@ -130,7 +130,7 @@ def _send(ingest: DocumentIngest, source: str, request: IngestRequest) -> "Inges
     try:
         with Path(path).open("rb") as file:
             return ingest.add_file(
-                pieces_of(file), request._replace(filename=request.filename or os.path.basename(path))
+                read_pieces(file), request._replace(filename=request.filename or os.path.basename(path))
             )
     except FileNotFoundError as error:
         raise UsageError(f"'{source}' does not exist", hint="check the path; nothing was sent") from error

@@ -26,7 +26,7 @@ def show_config(call: ShowConfigCall) -> None:
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     loaded = load_config(file=call.config, data_dir=call.data_dir, environ=os.environ)
     policies.added_formats(loaded.config.indexing)
-    if advice := models.advice(policies.embedding_space(loaded.config.embedding)):
+    if advice := models.missing_model_advice(policies.embedding_space(loaded.config.embedding)):
         loaded = loaded._replace(warnings=(*loaded.warnings, advice))
     if call.as_json:
         output.record(config_answer(loaded))

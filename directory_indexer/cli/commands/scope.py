@@ -16,7 +16,7 @@ from directory_indexer.core.paths import resolved_path
 with lazily:
     from directory_indexer.api.collections import scopes_answer
     from directory_indexer.collections.collections import Collections
-    from directory_indexer.collections.search import collection_scopes
+    from directory_indexer.collections.search import scopes_of_collection
     from directory_indexer.search.coverage_warnings import require_indexed
     from directory_indexer.text.reports import scope_lines
 
@@ -39,7 +39,7 @@ def scope(call: ScopeCall) -> None:
     """
     output = Output(quiet=call.quiet, as_json=call.as_json)
     collections = Collections(open_app(call.config, call.data_dir, output))
-    scopes = collection_scopes(collections, call.collection or DEFAULT)
+    scopes = scopes_of_collection(collections, call.collection or DEFAULT)
     if call.remove:
         if call.paths or not scopes.remove(call.name):
             raise UsageError(

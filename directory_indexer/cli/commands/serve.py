@@ -24,7 +24,7 @@ with lazily:
     from directory_indexer.server import ServeOptions, serve_http, serve_stdio
     from directory_indexer.server.bridge import serve_remote
     from directory_indexer.server.bridge.http_client import remote_address
-    from directory_indexer.server.middleware.access import Access, names_of, parse_address, read_token, url_of
+    from directory_indexer.server.middleware.access import Access, host_names, parse_address, read_token, server_url
     from directory_indexer.server.middleware.monitoring import LogFormat
     from directory_indexer.telemetry.start import start as start_telemetry
     from directory_indexer.telemetry.start import start_leniently
@@ -125,7 +125,7 @@ def _reject_options_with_remote(**options: object) -> None:
 
 def _access(http: str, allow_host: Sequence[str], token_file: Path | None, *, needs_token: bool) -> Access:
     address = parse_address(http)
-    return Access(address, names_of(allow_host, address), read_token(token_file, os.environ), needs_token)
+    return Access(address, host_names(allow_host, address), read_token(token_file, os.environ), needs_token)
 
 
 def _print_config(name: str, arguments: Sequence[str], access: "Access | None", output: Output) -> None:
@@ -134,7 +134,7 @@ def _print_config(name: str, arguments: Sequence[str], access: "Access | None", 
         output.data(snippet(client, launch_of(arguments)))
         output.notes([f"this goes into {client.where}", *unset_variables_note()])
         return
-    output.data(snippet(client, launch_of(arguments, url=url_of(access), has_token=access.needs_token)))
+    output.data(snippet(client, launch_of(arguments, url=server_url(access), has_token=access.needs_token)))
     launch = launch_of([*arguments, *_http_options(access)])
     output.notes([f"this goes into {client.where}"])
     output.notes(["put the token, or a key, in the place of TOKEN"] if access.needs_token else [])

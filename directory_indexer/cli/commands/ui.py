@@ -12,7 +12,7 @@ with lazily:
     from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.server import ServeOptions, serve_page
     from directory_indexer.server.middleware.access import Access, HttpAddress
-    from directory_indexer.server.ui.hosting import PageOptions, usual_port
+    from directory_indexer.server.ui.hosting import PageOptions, default_port
     from directory_indexer.telemetry.start import start_leniently
 
 _LAST_PORT = 65_535
@@ -40,7 +40,7 @@ def ui(call: UiCall) -> None:
     """
     output = Output(quiet=call.quiet, verbose=call.verbose)
     app = open_app(call.config, call.data_dir, output)
-    access = Access(HttpAddress("127.0.0.1", usual_port() if call.port is None else call.port))
+    access = Access(HttpAddress("127.0.0.1", default_port() if call.port is None else call.port))
     start_leniently(app.loaded.config.telemetry, os.environ)
     CommandServer(app).start()
     serve_page(

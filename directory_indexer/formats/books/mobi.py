@@ -70,10 +70,10 @@ def _properties(header: bytes) -> tuple[str, Metadata]:
     facts: dict[int, list[str]] = {}
     _, separator, records = header.partition(b"EXTH")
     offset = _EXTH_BYTES
-    while separator and offset <= len(records) - _FACT.size and len(facts) < _MOST_FACTS:
+    while separator and offset <= len(records) - _FACT.size and len(facts) < _MAX_FACTS:
         number, size = _FACT.unpack_from(records, offset)
         if number in _FACT_TYPES:
-            fact = records[offset + _FACT.size : offset + size][:_MOST_BYTES]
+            fact = records[offset + _FACT.size : offset + size][:_MAX_BYTES]
             facts.setdefault(number, []).append(decode_declared(fact, "utf-8").strip())
         offset += max(size, _FACT.size)
 
@@ -96,7 +96,7 @@ _FACT_TYPES: Final = frozenset({100, 103, 105, 106, 503, 524})
 
 _EXTH_BYTES: Final = 8
 _FACT: Final = struct.Struct(">LL")
-_MOST_FACTS: Final = 100
-_MOST_BYTES: Final = 20_000
+_MAX_FACTS: Final = 100
+_MAX_BYTES: Final = 20_000
 _WIDTH, _HEIGHT, _FONT_SIZE = 800, 20_000, 10
 _TEXT: Final = pymupdf.TEXTFLAGS_XHTML & ~pymupdf.TEXT_PRESERVE_IMAGES

@@ -76,7 +76,7 @@ class MapiProperties:
             if len(parts) > depth and parts[depth].startswith(prefix) and tuple(parts[:depth]) == self.path
         }
         return [
-            MapiProperties(self._file, (*self.path, name), self.encodings) for name in sorted(names)[:_MOST_STORAGES]
+            MapiProperties(self._file, (*self.path, name), self.encodings) for name in sorted(names)[:_MAX_STORAGES]
         ]
 
     def _text(self, tag: str) -> str:
@@ -148,7 +148,7 @@ _SHORT_HEADER: Final = 8
 _PROPERTY_BYTES: Final = 16
 _INTEGER: Final = 3
 _NUMBERS: Final = (_INTEGER, 0x40)
-_MOST_STORAGES: Final = 20_000
+_MAX_STORAGES: Final = 20_000
 _CODE_PAGE: Final = 0x3FFD
 _CODE_PAGE_OF_BODY: Final = 0x3FDE
 _LANGUAGE: Final = 0x3FF1

@@ -44,7 +44,7 @@ _UNFOLDED: Final = re.compile(r"\r?\n[ \t]+")
 _DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, OverflowError, struct.error, RecursionError)
 
 _RECIPIENT: Final = "__recip_version1.0_"
-_MOST_RECIPIENTS: Final = 2_000
+_MAX_RECIPIENTS: Final = 2_000
 _KIND: Final = 0x0C15
 _KIND_ALONE: Final = 0xF
 _TO: Final = 1
@@ -84,7 +84,7 @@ class People(NamedTuple):
 def people_of(message: MapiProperties, headers: Headers) -> People:
     """Return the recipients of a message."""
     listed: dict[int, list[str]] = {kind: [] for kind in _KINDS}
-    for recipient in message.within(_RECIPIENT)[:_MOST_RECIPIENTS]:
+    for recipient in message.within(_RECIPIENT)[:_MAX_RECIPIENTS]:
         # A message that was sent again has flags besides the kind.
         listed.get(recipient.numbers.get(_KIND, _TO) & _KIND_ALONE, listed[_TO]).append(
             person(recipient.text("3001", "3A20"), recipient.text("39FE", "3003"))
@@ -235,4 +235,4 @@ def _address(written: str) -> str:
 
 def _split_names(names: str) -> tuple[str, ...]:
     """Split the names that Outlook displays, when there is nothing else."""
-    return tuple(filter(None, (person(name, "") for name in names.replace("\0", "").split(";")[:_MOST_RECIPIENTS])))
+    return tuple(filter(None, (person(name, "") for name in names.replace("\0", "").split(";")[:_MAX_RECIPIENTS])))

@@ -74,11 +74,11 @@ _COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
 }
 _AS_WRITTEN: Final = re.compile("general|@", re.IGNORECASE)
 _DIGITS: Final = frozenset("0#?")
-_MOST_SECTIONS: Final = 3
+_MAX_SECTIONS: Final = 3
 """The fourth section is for texts."""
 
 _JUST_MORE: Final = 1 + 1e-15
-_LARGEST_DENOMINATOR: Final = 9_999
+_MAX_DENOMINATOR: Final = 9_999
 
 
 class NumberFormats:
@@ -166,7 +166,7 @@ def sections_of(code: str) -> list[list[Token]]:
 def number_writer(code: str) -> Callable[[float], str] | None:
     """Return a formatter of numbers for a code; None if they are displayed as they are."""
     conditions = [_CONDITION.search(section) for section in _split(code)]
-    writers = [_writer(section) for section in sections_of(code)][:_MOST_SECTIONS]
+    writers = [_writer(section) for section in sections_of(code)][:_MAX_SECTIONS]
     if not any(writers):
         return None
     choose = _chooser(conditions, len(writers))
@@ -266,13 +266,13 @@ def _decimal(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     is_grouped = "," in whole.rstrip(",")
     factor = 100.0 ** signs.count("%") / 1000.0**n_scaled
     part = part.replace(",", "")
-    n_places, n_fixed = len(part), len(part.rstrip("#"))
+    count_places, n_fixed = len(part), len(part.rstrip("#"))
     n_digits = whole.count("0")
     places = _places(tokens)
 
     def write(number: float) -> str:
         # Decimals such as 2.675 have no exact float; Excel rounds from 15 digits.
-        digits, _, decimals = f"{number * factor * _JUST_MORE:.{n_places}f}".partition(".")
+        digits, _, decimals = f"{number * factor * _JUST_MORE:.{count_places}f}".partition(".")
         digits = (digits if digits != "0" or n_digits else "").rjust(n_digits, "0")
         decimals = decimals[:n_fixed] + decimals[n_fixed:].rstrip("0")
         return _insert_digits(
@@ -323,11 +323,11 @@ def _insert_digits(places: _Places, digits: str, decimals: str) -> str:
 
 def _scientific(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     mantissa, _, exponent = signs.partition("E")
-    n_places, n_digits = len(mantissa.partition(".")[2]), len(exponent.lstrip("+-"))
+    count_places, n_digits = len(mantissa.partition(".")[2]), len(exponent.lstrip("+-"))
     places = _places([token for token in tokens if token.literal or token.signs])
 
     def write(number: float) -> str:
-        digits, _, power = f"{number:.{n_places}E}".partition("E")
+        digits, _, power = f"{number:.{count_places}E}".partition("E")
         return f"{places.before}{digits}E{power[0]}{power[1:].lstrip('0').rjust(n_digits, '0')}{places.behind}"
 
     return write
@@ -337,7 +337,7 @@ def _fraction(tokens: Sequence[Token], signs: str) -> Callable[[float], str]:
     denominator = signs.partition("/")[2]
     has_whole = len(re.findall("[0#?]+", " ".join(token.signs or " " for token in tokens).partition("/")[0])) > 1
     fixed = int("".join(token.literal for token in tokens if token.literal.isdecimal()) or 0)
-    most = min(10 ** len(denominator) - 1, _LARGEST_DENOMINATOR) if denominator else 1
+    most = min(10 ** len(denominator) - 1, _MAX_DENOMINATOR) if denominator else 1
 
     def write(number: float) -> str:
         whole, rest = divmod(number, 1) if has_whole else (0, number)

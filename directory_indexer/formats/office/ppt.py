@@ -50,7 +50,7 @@ _ENCRYPTED: Final = 0xF3D1C4DF
 _TAGS: Final = 0x138B
 """Extensions of later versions, comments among them."""
 
-_MOST_DEPTH: Final = 32
+_MAX_DEPTH: Final = 32
 
 
 def read_ppt(stream: bytes, current_user: bytes) -> Document:
@@ -102,7 +102,7 @@ def all_records(stream: bytes, start: int, end: int, depth: int = 0) -> Iterator
     """Yield the records at every depth, each container before its contents."""
     for record in records(stream, start, end):
         yield record
-        if (record.is_container or record.kind == _TAGS) and depth < _MOST_DEPTH:
+        if (record.is_container or record.kind == _TAGS) and depth < _MAX_DEPTH:
             yield from all_records(stream, record.start, record.end, depth + 1)
 
 
@@ -250,11 +250,11 @@ def _object_positions(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
     place = directory.start
     while place + 4 <= directory.end:
         [described] = struct.unpack_from("<I", stream, place)
-        first, n_places = described & 0xFFFFF, described >> 20
+        first, count_places = described & 0xFFFFF, described >> 20
         place += 4
-        n_places = min(n_places, (directory.end - place) // 4)
-        yield from enumerate(struct.unpack_from(f"<{n_places}I", stream, place), first)
-        place += 4 * n_places
+        count_places = min(count_places, (directory.end - place) // 4)
+        yield from enumerate(struct.unpack_from(f"<{count_places}I", stream, place), first)
+        place += 4 * count_places
 
 
 def _record_at(stream: bytes, place: int) -> Record | None:

@@ -80,7 +80,7 @@ def _bare_share(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
         if is_small or right <= left or bottom <= top:
             continue
         covered = (right - left) * (bottom - top) / area
-        rim = (bottom - top) * _RIM if covered > _MOST_OF_PAGE else 0
+        rim = (bottom - top) * _RIM if covered > _MAJORITY_OF_PAGE else 0
         inner = (left, top + rim, right, bottom - rim)
         on_it = [row for row in rows if _lies_in(row, inner)]
         written = sum((row.right - row.left) * (row.bottom - row.top) for row in on_it) / area
@@ -128,7 +128,7 @@ _LETTERS_OF_STAMP: Final = 150
 _SHARE_OF_STAMP: Final = 0.02
 """The share of a picture that a stamp covers; a page of text covers ten times as much."""
 
-_MOST_OF_PAGE: Final = 0.5
+_MAJORITY_OF_PAGE: Final = 0.5
 _RIM: Final = 0.06
 _IS_PAINTED: Final = 16 | 32
 """The MuPDF flags of filled and stroked characters."""

@@ -46,7 +46,7 @@ _FEWEST_WORDS: Final = 3
 
 _MAX_QUESTION: Final = 120
 _MAX_TOPIC: Final = 80
-_MOST_CALLS: Final = 12
+_MAX_CALLS: Final = 12
 _NOT_SHOWN: Final = re.compile(r"[\s\[\]]+")
 _NAMES: Final = {
     Assistant.CLAUDE_CODE: "Claude Code",
@@ -226,8 +226,8 @@ class _TranscriptWriter:
 
     def _write_calls(self) -> None:
         if self._calls and self._sections:
-            n_more = len(self._calls) - _MOST_CALLS
-            lines = self._calls[:_MOST_CALLS] + ([f"[and {n_more} more calls of tools]"] if n_more > 0 else [])
+            n_more = len(self._calls) - _MAX_CALLS
+            lines = self._calls[:_MAX_CALLS] + ([f"[and {n_more} more calls of tools]"] if n_more > 0 else [])
             self._append("\n".join(lines) + "\n\n")
         self._calls.clear()
 

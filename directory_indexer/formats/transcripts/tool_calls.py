@@ -13,7 +13,7 @@ from directory_indexer.formats.document import single_line
 from directory_indexer.formats.transcripts.events import ToolCall, ToolKind
 from directory_indexer.formats.transcripts.records import Record, n_bytes_of, parse_json, shorten, text_at
 
-_MOST_WAITING: Final = 1_000
+_MAX_WAITING: Final = 1_000
 _MAX_ABOUT: Final = 120
 _SHELL_PROGRAMS: Final = frozenset({"bash", "sh", "zsh", "powershell", "pwsh"})
 _ABOUT: Final = (
@@ -65,7 +65,7 @@ class WaitingCalls:
         if call_id in self._calls or not call_id:
             return  # a repeated record, or a call that no result can refer to
         self._calls[call_id] = call
-        if len(self._calls) > _MOST_WAITING:
+        if len(self._calls) > _MAX_WAITING:
             yield self._calls.pop(next(iter(self._calls)))
 
     def finish(self, call_id: str, result: object) -> Iterator[ToolCall]:

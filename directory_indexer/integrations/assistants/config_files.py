@@ -22,7 +22,7 @@ from directory_indexer.integrations.assistants.entries import EditRefusedError
 with lazily:
     import tempfile
 
-_MOST_BYTES: Final = 32 * 1024 * 1024
+_MAX_BYTES: Final = 32 * 1024 * 1024
 """Claude Code keeps its state beside its servers, which grows to several megabytes."""
 
 _MODE_OF_NEW: Final = 0o600
@@ -63,11 +63,11 @@ def read_file(path: str, allowed: Sequence[str]) -> ConfigFile:
         status = os.fstat(descriptor)
         _require_plain(status)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(_MAX_BYTES + 1)
     finally:
         os.close(descriptor)
-    if len(content) > _MOST_BYTES:
-        raise EditRefusedError(f"it is larger than {_MOST_BYTES // 1024 // 1024} MB")
+    if len(content) > _MAX_BYTES:
+        raise EditRefusedError(f"it is larger than {_MAX_BYTES // 1024 // 1024} MB")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -29,7 +29,7 @@ with lazily:
     from directory_indexer.formats.recognition import format_of
     from directory_indexer.integrations.converting.destinations import Destinations
     from directory_indexer.integrations.converting.fetching import FetchedContent, fetch
-    from directory_indexer.parsing.contents import content_of
+    from directory_indexer.parsing.contents import read_content
     from directory_indexer.parsing.one_file import extract_redacted, format_origin
 
 
@@ -190,7 +190,7 @@ def _document_of(request: ConversionRequest, *, policy: ParsePolicy) -> Document
 
 def _read(request: ConversionRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
     path, content, follow_links = request
-    source = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
+    source = content if content is not None else read_content(path, policy, budget, follow_links=follow_links)
     return _extracted(source, path, budget, policy) if isinstance(source, bytes) else source
 
 

@@ -47,8 +47,8 @@ with lazily:
 
 
 _SEPARATED: Final = {"csv": ",", "tsv": "\t"}
-_MOST_CELLS: Final = 64
-_LONGEST_CELL: Final = 2_000
+_MAX_CELLS: Final = 64
+_MAX_CELL_CHARS: Final = 2_000
 
 
 def answer(request: object) -> object:
@@ -123,7 +123,7 @@ def _written(request: TableRequest) -> Iterator[Row]:
 
 
 def _bounded(cells: list[str]) -> tuple[str, ...]:
-    return tuple(cell[:_LONGEST_CELL] for cell in cells[:_MOST_CELLS])
+    return tuple(cell[:_MAX_CELL_CHARS] for cell in cells[:_MAX_CELLS])
 
 
 _MOST_NODES: Final = 20_000

@@ -10,7 +10,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.server.bridge.http_client import RemoteAddress
 from directory_indexer.server.log_lines import log_to_stderr
-from directory_indexer.server.startup import EarlyHandshake, importing
+from directory_indexer.server.startup import EarlyHandshake, pause_garbage_collection
 
 with lazily:
     from directory_indexer.server.bridge.http_client import Exchange
@@ -35,7 +35,7 @@ def serve_remote(
     """
     parent = os.getppid()
     log_to_stderr(verbose=verbose)
-    with importing():
+    with pause_garbage_collection():
         fetch_urls = app.loaded.config.serving.fetch_urls
         local_files = LocalFiles(app.policies, private=private, fetch_urls=fetch_urls)
         exchange = Exchange(address, token)

@@ -33,17 +33,17 @@ MAX_ANSWER_BYTES: Final = 32_000_000
 _MAX_SECONDS: Final = 90.0
 """Longer than the longest wait that a server offers."""
 
-_ANYWHERE: Final = Destinations(allow_private=True)
+_ANY_DESTINATION: Final = Destinations(allow_private=True)
 
 _RETRYABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 _CONFLICT: Final = 409
 _BAD_GATEWAY: Final = 502
-_IN_PROGRESS: Final = b'"in_hand"'
-_UNREACHABLE: Final = b'"unreachable"'
+_IN_PROGRESS_CODE: Final = b'"in_hand"'
+_UNREACHABLE_CODE: Final = b'"unreachable"'
 _ERROR_CODE_BYTES: Final = 3600
 """The beginning of an error response, which names the error."""
 
-_LOCAL_NAME = "localhost"
+_LOCALHOST = "localhost"
 
 
 class HttpRequest(NamedTuple):
@@ -76,7 +76,7 @@ class Exchange:
         self._seconds = seconds
         self._max_answer_bytes = max_answer_bytes
         self._look_up = look_up
-        addresses = partial(checked_addresses, destinations=_ANYWHERE, look_up=self._addresses)
+        addresses = partial(checked_addresses, destinations=_ANY_DESTINATION, look_up=self._addresses)
         self._client = Client(max_bytes=max_answer_bytes, addresses=addresses)
 
     def close(self) -> None:
@@ -92,9 +92,11 @@ class Exchange:
         """
         sent = Request(request.method, self.address.url_of(request.path), self._headers(request), request.body)
         try:
-            response = self._client.send(sent, until=time.monotonic() + self._seconds, unpack=self._refuse_compressed)
+            response = self._client.send(
+                sent, until=time.monotonic() + self._seconds, unpack=self._require_uncompressed
+            )
         except RequestError as error:
-            raise self._error_of(error) from error
+            raise self._translate_error(error) from error
         return response._replace(content=self._mask_token(response.content))
 
     def _headers(self, request: HttpRequest) -> dict[str, str]:
@@ -108,7 +110,7 @@ class Exchange:
             **request.headers,
         }
 
-    def _refuse_compressed(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterable[bytes]:
+    def _require_uncompressed(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterable[bytes]:
         if headers.get("content-encoding", "identity") != "identity":
             raise UnavailableError(f"{self.address.display_url} answers with compressed data, which was not asked for")
         return pieces
@@ -125,8 +127,8 @@ class Exchange:
             raise UnavailableError(f"{host} does not lead to this machine", hint="write --remote http://127.0.0.1:PORT")
         return addresses
 
-    def _error_of(self, error: RequestError) -> UnavailableError:
-        if isinstance(cause := _cause(error), ssl.SSLCertVerificationError):
+    def _translate_error(self, error: RequestError) -> UnavailableError:
+        if isinstance(cause := _root_cause(error), ssl.SSLCertVerificationError):
             return UnavailableError(
                 f"{self.address.display_url} does not prove who it is: {cause.verify_message}",
                 hint="check the address; SSL_CERT_FILE names the certificates of an authority of your own",
@@ -186,7 +188,7 @@ class RetryingClient:
         deadline = self._clock() + time_limit
         n_failures = 0
         while True:
-            response, reason = self._try_once(request)
+            response, reason = self._attempt(request)
             if response is not None and not is_retryable(response):
                 return response
             n_failures += 1
@@ -201,7 +203,7 @@ class RetryingClient:
             with spans.span("wait for server", n_failures=n_failures):
                 pause(RetryWait(n_failures, seconds, reason))
 
-    def _try_once(self, request: HttpRequest) -> tuple[Response | None, str]:
+    def _attempt(self, request: HttpRequest) -> tuple[Response | None, str]:
         try:
             with spans.span("ask server", bytes_in=len(request.body)) as span:
                 response = self._send(request)
@@ -236,10 +238,10 @@ class CancellableWait:
 def is_retryable(response: Response) -> bool:
     """Whether a response means that a retry may succeed."""
     beginning = response.content[:_ERROR_CODE_BYTES]
-    code = next((name for name in (_IN_PROGRESS, _UNREACHABLE) if name in beginning), b"")
+    code = next((name for name in (_IN_PROGRESS_CODE, _UNREACHABLE_CODE) if name in beginning), b"")
     # This server works; the one that it should fetch from does not.
-    is_upstream_failure = (response.status, code) == (_BAD_GATEWAY, _UNREACHABLE)
-    is_in_progress = (response.status, code) == (_CONFLICT, _IN_PROGRESS)
+    is_upstream_failure = (response.status, code) == (_BAD_GATEWAY, _UNREACHABLE_CODE)
+    is_in_progress = (response.status, code) == (_CONFLICT, _IN_PROGRESS_CODE)
     return is_in_progress or (response.status in _RETRYABLE_STATUSES and not is_upstream_failure)
 
 
@@ -283,14 +285,14 @@ def is_loopback_address(address: str) -> bool:
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
-def _cause(error: BaseException) -> BaseException:
+def _root_cause(error: BaseException) -> BaseException:
     while (cause := error.__cause__ or error.__context__) is not None:
         error = cause
     return error
 
 
 def _is_loopback(host: str) -> bool:
-    if host.lower().rstrip(".") == _LOCAL_NAME:
+    if host.lower().rstrip(".") == _LOCALHOST:
         return True
     try:
         return is_loopback_address(host)

@@ -22,10 +22,10 @@ from directory_indexer.core.paths import (
     lies_in,
     os_path,
     resolved_path,
-    written_path,
+    unquote_path,
 )
 from directory_indexer.integrations.converting.converter import Converter
-from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
 
 with lazily:
     from directory_indexer.policies import Policies
@@ -60,9 +60,9 @@ class LocalFiles:
             UsageError: the file lies in no allowed directory, or cannot be read.
             ContentRefusedError: the file is a secret.
         """
-        path = _resolve(written, allowed)
+        path = _resolve_allowed_path(written, allowed)
         self._require_no_secret(path)
-        return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _id_of(path))
+        return LocalDocument(path, self._converter.convert_file(path, follow_links=False), _derive_client_id(path))
 
     def convert_url(self, url: str) -> str:
         """Convert a document from the web.
@@ -87,16 +87,16 @@ class LocalFiles:
         for container in [path, *containers_around(path)]:
             names = [name for name in container.split(os.sep) if name]
             decision = rules.decide_path(names, is_directory=False)
-            if kind := kind_of_secret(decision) or likely_secret(container):
+            if kind := secret_kind_of_decision(decision) or likely_secret_kind(container):
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 
-def _resolve(written: str, allowed: Sequence[FilePath]) -> FilePath:
+def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath:
     if not allowed:
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
-    written = written_path(written)
+    written = unquote_path(written)
     if invalid := invalid_character_in(written, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]
@@ -122,7 +122,7 @@ def _is_same_file(path: FilePath, other: FilePath) -> bool:
         return False
 
 
-def _id_of(path: FilePath) -> str:
+def _derive_client_id(path: FilePath) -> str:
     """Derive an id that differs between users and machines that have a file with the same path."""
     parts = (socket.gethostname(), os.path.expanduser("~"), path)
     return f"local-{blake3.blake3(chr(0).join(parts).encode('utf-8', 'surrogatepass')).hexdigest(length=_ID_BYTES)}"

@@ -31,16 +31,16 @@ from directory_indexer.server.bridge.http_client import (
 )
 from directory_indexer.server.startup import DISCOVERY_VERSIONS
 
-_ENDPOINT: Final = "/mcp"
-_INGEST: Final = "/api/v1/ingest"
-_HEADERS: Final = frozenset({"accept", "content-type"})
-_VERSION: Final = DISCOVERY_VERSIONS[-1]
-_MAX_CONCURRENT: Final = 8
+_MCP_PATH: Final = "/mcp"
+_INGEST_PATH: Final = "/api/v1/ingest"
+_FORWARDED_HEADERS: Final = frozenset({"accept", "content-type"})
+_PROTOCOL_VERSION: Final = DISCOVERY_VERSIONS[-1]
+_MAX_CONCURRENT_REQUESTS: Final = 8
 _MAX_TEXT_CHARS: Final = 10_000_000
 _MAX_DETAIL_CHARS: Final = 300
-_OK: Final = range(200, 300)
-_REDIRECTS: Final = range(300, 400)
-_ERRORS: Final[Mapping[int, tuple[type[DirIndexError], str | None]]] = {
+_HTTP_OK: Final = range(200, 300)
+_REDIRECT_STATUSES: Final = range(300, 400)
+_ERRORS_BY_STATUS: Final[Mapping[int, tuple[type[DirIndexError], str | None]]] = {
     400: (UsageError, None),
     401: (UsageError, "the token in --token-file is not one of its keys"),
     403: (UsageError, "the key needs the right to write for documents to be sent, and to read for all else"),
@@ -64,7 +64,7 @@ class SentDocument(NamedTuple):
     chunks: int
 
 
-_SENT: Final = TypeAdapter(SentDocument)
+_SENT_DOCUMENT_PARSER: Final = TypeAdapter(SentDocument)
 
 
 class RemoteServer:
@@ -73,7 +73,7 @@ class RemoteServer:
     def __init__(self, exchange: Exchange, *, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - it is a value
         self._address = exchange.address
         self._client = RetryingClient(exchange.send, backoff=backoff)
-        self.limiter = anyio.CapacityLimiter(_MAX_CONCURRENT)
+        self.limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_REQUESTS)
 
     async def ask(
         self, request: Request[Any, Any], result: type[_Result], report: Callable[[RetryWait], None]
@@ -91,9 +91,9 @@ class RemoteServer:
             httpx2.AsyncClient(transport=transport, trust_env=False) as http,
             Client(
                 streamable_http_client(
-                    f"http://server{_ENDPOINT}", http_client=http, max_sse_event_size=MAX_ANSWER_BYTES
+                    f"http://server{_MCP_PATH}", http_client=http, max_sse_event_size=MAX_ANSWER_BYTES
                 ),
-                mode=_VERSION,
+                mode=_PROTOCOL_VERSION,
                 cache=None,
             ) as client,
         ):
@@ -102,7 +102,7 @@ class RemoteServer:
             except MCPError as error:
                 failure = transport.error or error
             except ValidationError:
-                failure = self._not_dirindex()
+                failure = self._not_dirindex_error()
         raise failure
 
     async def send(self, request: HttpRequest, report: Callable[[RetryWait], None]) -> Response:
@@ -118,9 +118,9 @@ class RemoteServer:
             )
         finally:
             wait.end()
-        if response.status in _OK or "jsonrpc" in _parse_object(response.content):
+        if response.status in _HTTP_OK or "jsonrpc" in _parse_json_object(response.content):
             return response
-        raise self._error(response)
+        raise self._error_of_response(response)
 
     async def ingest(self, content: Mapping[str, Any], report: Callable[[RetryWait], None]) -> SentDocument:
         """Send a text; it replaces the one with the same id, and is stored once however often the request is repeated.
@@ -135,28 +135,28 @@ class RemoteServer:
                 hint="send parts of it",
             )
         headers = {"content-type": "application/json", "idempotency-key": str(uuid.uuid4())}
-        answer = _parse_object(
-            (await self.send(HttpRequest("POST", _INGEST, body=body, headers=headers), report)).content
+        answer = _parse_json_object(
+            (await self.send(HttpRequest("POST", _INGEST_PATH, body=body, headers=headers), report)).content
         )
         try:
-            return _SENT.validate_python({name: answer.get(name) for name in SentDocument._fields})
+            return _SENT_DOCUMENT_PARSER.validate_python({name: answer.get(name) for name in SentDocument._fields})
         except ValidationError as error:
-            raise self._not_dirindex() from error
+            raise self._not_dirindex_error() from error
 
-    def _not_dirindex(self) -> UnavailableError:
+    def _not_dirindex_error(self) -> UnavailableError:
         return UnavailableError(
             f"{self._address.display_url} does not answer as dirindex does",
             hint="check that the address is that of dirindex serve --http",
         )
 
-    def _error(self, response: Response) -> DirIndexError:
-        if response.status in _REDIRECTS:
+    def _error_of_response(self, response: Response) -> DirIndexError:
+        if response.status in _REDIRECT_STATUSES:
             return UnavailableError(
                 f"{self._address.display_url} sends elsewhere, which is not followed",
                 hint="give the address of the server itself to --remote",
             )
-        detail = str(_parse_object(response.content).get("detail") or "")[:_MAX_DETAIL_CHARS]
-        kind, hint = _ERRORS.get(response.status, (UnavailableError, None))
+        detail = str(_parse_json_object(response.content).get("detail") or "")[:_MAX_DETAIL_CHARS]
+        kind, hint = _ERRORS_BY_STATUS.get(response.status, (UnavailableError, None))
         return kind(f"the server refuses: {detail or f'it answers {response.status}'}", hint=hint)
 
 
@@ -169,8 +169,12 @@ class _Transport(httpx2.AsyncBaseTransport):
         self.error: DirIndexError | None = None
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        headers = {name: text for name, text in request.headers.items() if name in _HEADERS or name.startswith("mcp-")}
-        sent = HttpRequest("POST", _ENDPOINT, body=await request.aread(), headers=headers)
+        headers = {
+            name: text
+            for name, text in request.headers.items()
+            if name in _FORWARDED_HEADERS or name.startswith("mcp-")
+        }
+        sent = HttpRequest("POST", _MCP_PATH, body=await request.aread(), headers=headers)
         try:
             response = await self._server.send(sent, self._report)
         except DirIndexError as error:
@@ -190,7 +194,7 @@ def _require_json(request: Request[Any, Any]) -> None:
         ) from error
 
 
-def _parse_object(body: bytes) -> Mapping[str, Any]:
+def _parse_json_object(body: bytes) -> Mapping[str, Any]:
     """Parse a JSON object; an empty one for anything else, such as the error page of a proxy."""
     try:
         content = json.loads(body)

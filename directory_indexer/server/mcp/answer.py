@@ -15,7 +15,7 @@ from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.server.path_resolution import uri_of
+from directory_indexer.server.path_resolution import resource_uri
 
 with lazily:
     from directory_indexer.search.requests import Hit, SearchResult
@@ -34,8 +34,8 @@ class ServerAnswer(NamedTuple):
     collections: Annotated[tuple[str, ...], "Other collections."] = ()
 
 
-MOST_LINKS = 3
-PLAIN = "text/plain"
+MAX_LINKS = 3
+PLAIN_TEXT = "text/plain"
 _MEDIA_TYPES = {
     "css": "text/css",
     "csv": "text/csv",
@@ -43,7 +43,7 @@ _MEDIA_TYPES = {
     "json": "application/json",
     "markdown": "text/markdown",
     "python": "text/x-python",
-    "text": PLAIN,
+    "text": PLAIN_TEXT,
     "toml": "application/toml",
     "yaml": "application/yaml",
 }
@@ -61,7 +61,7 @@ class Link:
     modified: str | None
 
 
-def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
+def resource_links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
     """Return links to the files of the best hits of the default collection.
 
     An answer with room for only a part of one hit has no links.
@@ -70,16 +70,16 @@ def links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
     paths = set() if is_minimal else {passage.path for passage in answer.hits}
     linked = [hit for hit in result.hits if hit.path in paths and hit.collection in {"", DEFAULT} and hit.is_passage]
     best = {hit.path: hit for hit in reversed(linked)}
-    return tuple(_link(hit) for hit in list(reversed(best.values()))[:MOST_LINKS])
+    return tuple(_resource_link(hit) for hit in list(reversed(best.values()))[:MAX_LINKS])
 
 
 def media_type(kind: str) -> str:
     """Return the media type of the resource of a file of this kind."""
-    return _MEDIA_TYPES.get(kind, PLAIN)
+    return _MEDIA_TYPES.get(kind, PLAIN_TEXT)
 
 
-def _link(hit: Hit) -> Link:
-    uri = uri_of(FilePath(hit.path))
+def _resource_link(hit: Hit) -> Link:
+    uri = resource_uri(FilePath(hit.path))
     is_verbatim = hit.facts.kind in _MEDIA_TYPES or hit.facts.kind in GROUPS["code"]
     return Link(
         uri=uri,

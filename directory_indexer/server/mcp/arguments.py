@@ -22,13 +22,13 @@ from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIEL
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.search.requests import Order, SearchMode
 from directory_indexer.server.mcp.budget import Budgets
-from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.mcp.schemas import record_schema
 
-_LONGEST_CURSOR = 2000
-_LONGEST_PATH = 4096
+_MAX_CURSOR_CHARS = 2000
+_MAX_PATH_CHARS = 4096
 LAST_LINE = 2**31
 _MAX_QUOTED_CHARS = 80
-_LONG = "maxLength"
+_MAX_LENGTH_KEY = "maxLength"
 
 
 class ArgumentError(UsageError):
@@ -89,25 +89,25 @@ def _parse_list(value: object) -> object:
 
 Number = Annotated[int, BeforeValidator(_require_no_boolean)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_parse_list)]
-_Path = Field(max_length=_LONGEST_PATH)
-_FilePath = Field(min_length=1, max_length=_LONGEST_PATH)
-_Range = Field(max_length=30)
-_Words = Field(max_length=200)
-_ABSENT: Final[tuple[object, ...]] = (None, "", [])
+_PathLimits = Field(max_length=_MAX_PATH_CHARS)
+_FilePathLimits = Field(min_length=1, max_length=_MAX_PATH_CHARS)
+_RangeText = Field(max_length=30)
+_FilterText = Field(max_length=200)
+_EMPTY_VALUES: Final[tuple[object, ...]] = (None, "", [])
 _COLLECTION_LIMITS: Final = {"minLength": 1, "maxLength": 63}
-_Count = Field(ge=1, le=50)
+_HitLimit = Field(ge=1, le=50)
 
 Cursor = Annotated[
     str,
     "next_cursor of the last answer; keep all else.",
-    Field(max_length=_LONGEST_CURSOR),
+    Field(max_length=_MAX_CURSOR_CHARS),
 ]
 MaxTokens = Annotated[
     Number,
     "Token budget.",
     Field(ge=Budgets.LEAST, le=Budgets.MOST),
 ]
-IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePath]
+IndexedFile = Annotated[str, "Indexed file, or the end of its path.", _FilePathLimits]
 Query = Annotated[
     str,
     'Question or words; "phrase", -without, OR. '
@@ -115,7 +115,7 @@ Query = Annotated[
     Field(min_length=1, max_length=MAX_CHARACTERS),
 ]
 Queries = Annotated[Texts, "More wordings or parts of the question.", Field(max_length=5)]
-Below = Annotated[str, "Directory or file.", _Path]
+Below = Annotated[str, "Directory or file.", _PathLimits]
 Types = Annotated[Texts, '"python", "pdf", "code".', Field(max_length=20)]
 Globs = Annotated[Texts, '"src/**", "*.{c,h}", "!*.md".', Field(max_length=20)]
 
@@ -132,20 +132,20 @@ class SearchCall(NamedTuple):
     path: Below = ""
     types: Types = ()
     globs: Globs = ()
-    author: Annotated[str, "Only by this author.", _Words, Only.PROGRAMS] = ""
-    language: Annotated[str, 'Only prose in this language: "en".', _Words, Only.PROGRAMS] = ""
-    tag: Annotated[str, "Only documents with this tag.", _Words, Only.PROGRAMS] = ""
-    sender: Annotated[str, "Only mail from this person.", _Words, Only.PROGRAMS] = ""
-    recipient: Annotated[str, "Likewise, to this person.", _Words, Only.PROGRAMS] = ""
-    copied_to: Annotated[str, "Likewise, with a copy to this person.", _Words, Only.PROGRAMS] = ""
-    subject: Annotated[str, "Only with this in the subject.", _Words, Only.PROGRAMS] = ""
-    created: Annotated[str, 'Only documents created in: "2026", "2026-01".', _Words, Only.PROGRAMS] = ""
-    since: Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".', _Words, Only.PROGRAMS] = ""
-    until: Annotated[str, "Only files dated until then.", _Words, Only.PROGRAMS] = ""
+    author: Annotated[str, "Only by this author.", _FilterText, Only.PROGRAMS] = ""
+    language: Annotated[str, 'Only prose in this language: "en".', _FilterText, Only.PROGRAMS] = ""
+    tag: Annotated[str, "Only documents with this tag.", _FilterText, Only.PROGRAMS] = ""
+    sender: Annotated[str, "Only mail from this person.", _FilterText, Only.PROGRAMS] = ""
+    recipient: Annotated[str, "Likewise, to this person.", _FilterText, Only.PROGRAMS] = ""
+    copied_to: Annotated[str, "Likewise, with a copy to this person.", _FilterText, Only.PROGRAMS] = ""
+    subject: Annotated[str, "Only with this in the subject.", _FilterText, Only.PROGRAMS] = ""
+    created: Annotated[str, 'Only documents created in: "2026", "2026-01".', _FilterText, Only.PROGRAMS] = ""
+    since: Annotated[str, 'Only files dated since: "7d", "yesterday", "2026-01-31".', _FilterText, Only.PROGRAMS] = ""
+    until: Annotated[str, "Only files dated until then.", _FilterText, Only.PROGRAMS] = ""
     facets: Annotated[bool, "Count types, years … instead."] = False
     mode: Annotated[SearchMode, "How to rank."] = SearchMode.HYBRID
     collections: Annotated[Texts, "If not the default one.", Field(max_length=20)] = ()
-    limit: Annotated[Number, "Most hits.", _Count] = 10
+    limit: Annotated[Number, "Most hits.", _HitLimit] = 10
     all: Annotated[bool, "Also weaker hits."] = False
     again: Annotated[bool, "Repeat passages shown before.", Only.MODELS] = False
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone.", Only.PROGRAMS] = False
@@ -187,9 +187,9 @@ class SimilarArguments(NamedTuple):
     """The arguments of `similar_files`."""
 
     path: IndexedFile
-    within: Annotated[str, "Directory.", _Path] = ""
+    within: Annotated[str, "Directory.", _PathLimits] = ""
     collection: InCollection = DEFAULT
-    limit: Annotated[Number, "Most hits.", _Count] = 10
+    limit: Annotated[Number, "Most hits.", _HitLimit] = 10
     max_tokens: MaxTokens = Budgets.SEARCH
     cursor: Cursor = ""
 
@@ -203,9 +203,9 @@ class ContentArguments(NamedTuple):
     chunks: Annotated[
         str,
         'Passages: "3", "3-7", "3-".',
-        _Range,
+        _RangeText,
     ] = ""
-    pages: Annotated[str, 'Pages: "2", "2-4".', _Range] = ""
+    pages: Annotated[str, 'Pages: "2", "2-4".', _RangeText] = ""
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.CONTENT
 
@@ -213,7 +213,7 @@ class ContentArguments(NamedTuple):
 class OutlineCall(NamedTuple):
     """An outline of a file or a directory."""
 
-    path: Annotated[str, "File, directory or FILE#Heading.", _FilePath]
+    path: Annotated[str, "File, directory or FILE#Heading.", _FilePathLimits]
     collection: InCollection = DEFAULT
     max_tokens: MaxTokens = Budgets.OUTLINE
 
@@ -243,7 +243,7 @@ class ConvertArguments(NamedTuple):
     source: Annotated[
         str,
         "Indexed file, member (a.zip!/b.docx) or URL.",
-        _FilePath,
+        _FilePathLimits,
     ]
     start_line: Annotated[Number, "First line.", Field(ge=1, le=LAST_LINE)] = 1
     collection: InCollection = DEFAULT
@@ -253,7 +253,7 @@ class ConvertArguments(NamedTuple):
 class IndexCall(NamedTuple):
     """An index run."""
 
-    path: Annotated[str, "Empty: all.", _Path] = ""
+    path: Annotated[str, "Empty: all.", _PathLimits] = ""
     action: Annotated[IndexAction, "start joins a running one.", Only.MODELS] = IndexAction.START
     wait_seconds: Annotated[Number, "Longest wait.", Field(ge=0, le=50), Only.MODELS] = 20
     collection: InCollection = DEFAULT
@@ -265,18 +265,22 @@ class InfoArguments(NamedTuple):
     collection: InCollection = DEFAULT
 
 
-def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "", audience: Only = Only.MODELS) -> Any:
+def parse_arguments(
+    record: type, arguments: Mapping[str, object], *, of: str = "", audience: Only = Only.MODELS
+) -> Any:
     """Validate the arguments of a call `of` a tool or operation; a null counts as missing.
 
     Raises:
         ArgumentError: an argument is unknown, missing, of a wrong type, out of range, or contradicts another.
     """
-    known: JsonObject = schema_of(record, audience)["properties"]
-    values, names_in_call = _resolve_aliases(arguments, aliases_of(record, of))
+    known: JsonObject = record_schema(record, audience)["properties"]
+    values, names_in_call = _resolve_aliases(arguments, argument_aliases(record, of))
     if unknown := [name for name in values if name not in known]:
-        raise ArgumentError(f"unknown argument {', '.join(map(quoted, unknown))}{_suggestion(unknown[0], known)}")
-    if missing := [name for name in schema_of(record, audience).get("required", ()) if name not in values]:
-        raise ArgumentError(f"the argument {', '.join(map(quoted, missing))} is missing")
+        raise ArgumentError(
+            f"unknown argument {', '.join(map(quote_value, unknown))}{_suggest_name(unknown[0], known)}"
+        )
+    if missing := [name for name in record_schema(record, audience).get("required", ()) if name not in values]:
+        raise ArgumentError(f"the argument {', '.join(map(quote_value, missing))} is missing")
     for name, value in values.items():
         if invalid := _invalid_character_in(value):
             raise ArgumentError(f"'{name}' contains {invalid}")
@@ -286,7 +290,7 @@ def arguments_of(record: type, arguments: Mapping[str, object], *, of: str = "",
         name = str(error.errors()[0]["loc"][0])
         name_in_call = names_in_call.get(name, name)
         schema = schema_with_aliases(record, of, audience)["properties"].get(name_in_call, known[name])
-        raise invalid_argument(name_in_call, values[name], schema) from error
+        raise invalid_argument_error(name_in_call, values[name], schema) from error
 
 
 def _invalid_character_in(value: object) -> str:
@@ -304,18 +308,18 @@ def _invalid_character_in(value: object) -> str:
 
 
 @functools.cache
-def aliases_of(record: type, of: str) -> tuple[Alias, ...]:
+def argument_aliases(record: type, of: str) -> tuple[Alias, ...]:
     """Return the aliases of arguments of a tool or operation."""
-    known: JsonObject = schema_of(record)["properties"]
+    known: JsonObject = record_schema(record)["properties"]
     return tuple(alias for alias in ALIASES if of in alias.callables and alias.own in known and alias.name not in known)
 
 
 @functools.cache
 def schema_with_aliases(record: type, of: str, audience: Only = Only.MODELS) -> JsonObject:
     """Return the schema of the arguments of a tool or operation, with their aliases."""
-    schema = schema_of(record, audience)
+    schema = record_schema(record, audience)
     own: JsonObject = schema["properties"]
-    aliases = [alias for alias in aliases_of(record, of) if not alias.is_key]
+    aliases = [alias for alias in argument_aliases(record, of) if not alias.is_key]
     return {**schema, "properties": own | {alias.name: _schema_of_alias(alias, own[alias.own]) for alias in aliases}}
 
 
@@ -336,13 +340,13 @@ def _resolve_aliases(arguments: Mapping[str, object], aliases: Iterable[Alias]) 
             value = value.get(inner) if isinstance(value, Mapping) else None
         if value is None:
             continue
-        if values.get(alias.own) in _ABSENT:
+        if values.get(alias.own) in _EMPTY_VALUES:
             values[alias.own], names_in_call[alias.own] = value, alias.name
-        require_agreement((alias.own, values[alias.own]), (alias.name, value))
+        require_same_value((alias.own, values[alias.own]), (alias.name, value))
     return values, names_in_call
 
 
-def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> None:
+def require_same_value(own: tuple[str, object], other: tuple[str, object]) -> None:
     """Reject two different values of the same argument; a list agrees with each of its items.
 
     Raises:
@@ -352,7 +356,8 @@ def require_agreement(own: tuple[str, object], other: tuple[str, object]) -> Non
     listed = _parse_list(value)
     if value != other_value and not (isinstance(listed, list) and other_value in listed):
         raise ArgumentError(
-            f"'{name}' is {quoted(value)} and '{other_name}' is {quoted(other_value)}", hint="they are one: give either"
+            f"'{name}' is {quote_value(value)} and '{other_name}' is {quote_value(other_value)}",
+            hint="they are one: give either",
         )
 
 
@@ -361,13 +366,13 @@ def _type_adapter(record: type) -> TypeAdapter[Any]:
     return TypeAdapter(record)
 
 
-def invalid_argument(name: str, value: object, schema: JsonObject) -> ArgumentError:
+def invalid_argument_error(name: str, value: object, schema: JsonObject) -> ArgumentError:
     """Return the error for an argument whose value its schema does not allow."""
     length = f" ({len(value)} characters)" if isinstance(value, str) and len(value) > _MAX_QUOTED_CHARS else ""
-    return ArgumentError(f"'{name}' is {quoted(value)}{length}; it must be {_expected(schema)}")
+    return ArgumentError(f"'{name}' is {quote_value(value)}{length}; it must be {_describe_expected_value(schema)}")
 
 
-def _expected(schema: JsonObject) -> str:
+def _describe_expected_value(schema: JsonObject) -> str:
     """Describe in words what the schema of an argument allows."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
@@ -378,7 +383,11 @@ def _expected(schema: JsonObject) -> str:
             return f"an object of at most {schema['maxProperties']} names"
         case "string":
             form = f" of the form {schema['pattern']}" if "pattern" in schema else ""
-            length = f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters" if _LONG in schema else ""
+            length = (
+                f" of {schema.get('minLength', 0)} to {schema['maxLength']} characters"
+                if _MAX_LENGTH_KEY in schema
+                else ""
+            )
             return f"a text{length}{form}"
         case "integer":
             return f"an integer from {schema['minimum']} to {schema['maximum']}"
@@ -386,13 +395,13 @@ def _expected(schema: JsonObject) -> str:
             return "true or false"
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
+def _suggest_name(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name[:_MAX_QUOTED_CHARS], list(known), n=1)
     names = ", ".join(known)
     return f"; did you mean '{close[0]}'? Allowed are: {names}" if close else f"; allowed are: {names or 'none'}"
 
 
-def quoted(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return a value in quotes, shortened for an error message."""
     try:
         text = well_formed(str(value))

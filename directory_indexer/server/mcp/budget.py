@@ -26,17 +26,17 @@ class Budgets:
     MOST: Final = 10_000
 
 
-def cost(value: object) -> int:
+def count_json_tokens(value: object) -> int:
     """Return the token count of a value in JSON."""
-    return -(-n_bytes_of(value) // _BYTES_PER_TOKEN)
+    return -(-count_json_bytes(value) // _BYTES_PER_TOKEN)
 
 
-def n_bytes_of(value: object) -> int:
+def count_json_bytes(value: object) -> int:
     """Return the byte count of a value in JSON."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
 
 
-def most_that_fit(most: int, fits: Callable[[int], bool]) -> int:
+def largest_number_that_fits(most: int, fits: Callable[[int], bool]) -> int:
     """Return the largest number up to `most` that fits, by binary search; 0 if none does."""
     low, high = 0, most
     while low < high:

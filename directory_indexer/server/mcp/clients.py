@@ -28,7 +28,7 @@ with lazily:
     from directory_indexer.storage.documents.store import Snapshot
 
 
-_SESSION = "mcp-session-id"
+_SESSION_HEADER = "mcp-session-id"
 
 
 class Client(NamedTuple):
@@ -38,11 +38,11 @@ class Client(NamedTuple):
     key: bytes = b""
 
 
-def client_of(ctx: ServerRequestContext[Any, Any]) -> Client | None:
+def identify_client(ctx: ServerRequestContext[Any, Any]) -> Client | None:
     """Return the client of a call; None if the call has no session."""
     if ctx.request is None:
         return Client()
-    session = ctx.request.headers.get(_SESSION)
+    session = ctx.request.headers.get(_SESSION_HEADER)
     key = request_context.context_of(ctx.request.scope).key
     return Client(session, key.digest if key else b"") if session else None
 
@@ -50,8 +50,8 @@ def client_of(ctx: ServerRequestContext[Any, Any]) -> Client | None:
 current_roots: Final[contextvars.ContextVar[tuple[FilePath, ...]]] = contextvars.ContextVar("client_roots", default=())
 """The roots of the client whose call is being processed."""
 
-_TIMEOUT_SECONDS = 1.0
-_MAX_AGE_SECONDS = 30.0
+_ROOTS_TIMEOUT_SECONDS = 1.0
+_MAX_ROOTS_AGE_SECONDS = 30.0
 _MAX_ROOTS = 50
 _MAX_CLIENTS = 200
 
@@ -67,14 +67,16 @@ class ClientRoots:
         capabilities = ctx.session.client_capabilities
         if capabilities is None or capabilities.roots is None or not ctx.session.can_send_request:
             return ()
-        client = client_of(ctx)
-        requested_at, roots = self._known.get(client, (-_MAX_AGE_SECONDS, ())) if client else (-_MAX_AGE_SECONDS, ())
-        if anyio.current_time() - requested_at < _MAX_AGE_SECONDS:
+        client = identify_client(ctx)
+        requested_at, roots = (
+            self._known.get(client, (-_MAX_ROOTS_AGE_SECONDS, ())) if client else (-_MAX_ROOTS_AGE_SECONDS, ())
+        )
+        if anyio.current_time() - requested_at < _MAX_ROOTS_AGE_SECONDS:
             return roots
         answer = ListRootsResult(roots=[])
-        with anyio.move_on_after(_TIMEOUT_SECONDS), contextlib.suppress(MCPError):
+        with anyio.move_on_after(_ROOTS_TIMEOUT_SECONDS), contextlib.suppress(MCPError):
             answer = await ctx.session.send_request(ListRootsRequest(), ListRootsResult)
-        roots = tuple(_paths(str(root.uri) for root in answer.roots[:_MAX_ROOTS]))
+        roots = tuple(_paths_of_uris(str(root.uri) for root in answer.roots[:_MAX_ROOTS]))
         if client:
             self._known.pop(client, None)
             self._known[client] = anyio.current_time(), roots
@@ -83,7 +85,7 @@ class ClientRoots:
         return roots
 
 
-def roots_indexed(snapshot: Snapshot) -> tuple[FilePath, ...]:
+def indexed_client_roots(snapshot: Snapshot) -> tuple[FilePath, ...]:
     """Return the roots of the current client that lie in or around tracked directories and contain indexed files."""
     tracked = snapshot.directories.all()
     overlapping = (
@@ -94,7 +96,7 @@ def roots_indexed(snapshot: Snapshot) -> tuple[FilePath, ...]:
     return tuple(root for root in overlapping if snapshot.files.holds(root))
 
 
-def roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
+def client_roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
     """Return a note that the search was restricted to the client's roots, or that nothing is indexed there."""
     if scope:
         roots = ", ".join(map(display, scope))
@@ -104,7 +106,7 @@ def roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _paths(uris: Iterable[str]) -> Iterator[FilePath]:
+def _paths_of_uris(uris: Iterable[str]) -> Iterator[FilePath]:
     for uri in uris:
         location = path_in_file_uri(uri)
         if location and os.path.isabs(location) and "\0" not in location:
@@ -147,16 +149,16 @@ class ReturnedPassages:
             if passage.shown_before is None and passage.excerpt:
                 lines.pop(passage.chunk_id, None)
                 lines[passage.chunk_id] = ReturnedLines(passage.excerpt_start_line, passage.excerpt_end_line)
-        _keep_newest(lines, _MAX_PASSAGES)
-        _keep_newest(self._clients, _MAX_TRACKED_CLIENTS)
+        _drop_oldest(lines, _MAX_PASSAGES)
+        _drop_oldest(self._clients, _MAX_TRACKED_CLIENTS)
 
 
-def _keep_newest(entries: dict[Any, Any], most: int) -> None:
+def _drop_oldest(entries: dict[Any, Any], most: int) -> None:
     while len(entries) > most:
         del entries[next(iter(entries))]
 
 
-def without_excerpt(passage: Passage) -> Passage:
+def omit_returned_excerpt(passage: Passage) -> Passage:
     """Omit the excerpt of a passage whose best line was already returned; directory listings may change."""
     lines = None if passage.kind == DIRECTORY else returned_lines.get().get(passage.chunk_id)
     if lines is None or not lines.first <= passage.line <= lines.last:

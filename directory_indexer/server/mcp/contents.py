@@ -17,23 +17,23 @@ from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.search.requests import OnDisk
 from directory_indexer.search.texts import FileText, Selection, Unit, join_chunks, read_text
 from directory_indexer.server.mcp.arguments import ArgumentError, ContentArguments
-from directory_indexer.server.mcp.budget import cost, most_that_fit
-from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.mcp.text import one_line
-from directory_indexer.server.path_resolution import indexed_directory, indexed_lines
+from directory_indexer.server.mcp.budget import count_json_tokens, largest_number_that_fits
+from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.text import escape_controls
+from directory_indexer.server.path_resolution import indexed_directory, indexed_file_and_lines
 from directory_indexer.storage.documents.files import FileFilter
 from directory_indexer.storage.documents.store import Snapshot
 
-_RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
-_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_RANGE_PATTERN = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
+_LINE_PATTERN = re.compile(r"[^\n]*\n|[^\n]+")
 """A line ends with a line feed only, as in the index; `str.splitlines` knows other ends."""
 
-_END = 2**31
+_LAST_POSITION = 2**31
 _MAX_METADATA_SHARE = 0.2
 _MIN_EXCERPT_CHARS = 40
 
 
-def selection_of(call: ContentArguments, lines: tuple[int, int | None] | None) -> Selection:
+def requested_selection(call: ContentArguments, lines: tuple[int, int | None] | None) -> Selection:
     """Return the part of the file that a call requests; `lines` are those in its path.
 
     Raises:
@@ -48,38 +48,44 @@ def selection_of(call: ContentArguments, lines: tuple[int, int | None] | None) -
     if call.end_line and call.end_line < call.start_line:
         raise ArgumentError(f"end_line is {call.end_line} and start_line {call.start_line}; the end comes first")
     if lines and not names_lines:
-        return Selection(Unit.LINES, lines[0], lines[1] or _END)
-    return Selection(Unit.LINES, call.start_line, call.end_line or _END)
+        return Selection(Unit.LINES, lines[0], lines[1] or _LAST_POSITION)
+    return Selection(Unit.LINES, call.start_line, call.end_line or _LAST_POSITION)
 
 
-def content_answer(file_text: FileText, *, max_tokens: int) -> TextAnswer:
+def fit_content_answer(file_text: FileText, *, max_tokens: int) -> TextAnswer:
     """Return as much of a text as fits: whole lines, whole passages of a long line, or the beginning of a passage.
 
     Raises:
         ArgumentError: not even the path fits.
     """
-    file_text = _limit_metadata(file_text, max_tokens)
-    lines = _LINE.findall(file_text.text)
-    n_lines = most_that_fit(len(lines), lambda n: _fits(_first_lines(file_text, lines, n), max_tokens))
+    file_text = _omit_large_metadata(file_text, max_tokens)
+    lines = _LINE_PATTERN.findall(file_text.text)
+    n_lines = largest_number_that_fits(
+        len(lines), lambda n: _fits_budget(_answer_of_first_lines(file_text, lines, n), max_tokens)
+    )
     if n_lines or not lines:
-        return _first_lines(file_text, lines, n_lines)
-    n_chunks = most_that_fit(len(file_text.chunks), lambda n: _fits(_first_chunks(file_text, n), max_tokens))
+        return _answer_of_first_lines(file_text, lines, n_lines)
+    n_chunks = largest_number_that_fits(
+        len(file_text.chunks), lambda n: _fits_budget(_answer_of_first_chunks(file_text, n), max_tokens)
+    )
     if n_chunks:
-        return _first_chunks(file_text, n_chunks)
-    first = _first_chunks(file_text._replace(facts=FileFacts(file_text.facts.kind)), 1)
+        return _answer_of_first_chunks(file_text, n_chunks)
+    first = _answer_of_first_chunks(file_text._replace(facts=FileFacts(file_text.facts.kind)), 1)
     whole = first.text or lines[0]
-    if not _fits(_truncated(first, whole, 0), max_tokens):
-        needed = _cost_of(_truncated(first, whole, _MIN_EXCERPT_CHARS))
+    if not _fits_budget(_truncate_passage(first, whole, 0), max_tokens):
+        needed = _count_answer_tokens(_truncate_passage(first, whole, _MIN_EXCERPT_CHARS))
         raise ArgumentError(f"max_tokens is too small for the path; repeat the call with max_tokens={needed}")
-    n_characters = most_that_fit(len(whole), lambda n: _fits(_truncated(first, whole, n), max_tokens))
-    return _truncated(first, whole, n_characters)
+    n_characters = largest_number_that_fits(
+        len(whole), lambda n: _fits_budget(_truncate_passage(first, whole, n), max_tokens)
+    )
+    return _truncate_passage(first, whole, n_characters)
 
 
-def content_text(answer: TextAnswer) -> str:
+def format_content(answer: TextAnswer) -> str:
     """Format an answer as self-contained text."""
     unit = "indexed files and directories" if answer.kind == DIRECTORY else "lines"
-    location = f"{one_line(answer.path)}, {unit} {answer.start_line}-{answer.end_line} of {answer.total_lines}"
-    facts = [f"{name}: {one_line(', '.join(values))}." for name, values in (answer.metadata or {}).items()]
+    location = f"{escape_controls(answer.path)}, {unit} {answer.start_line}-{answer.end_line} of {answer.total_lines}"
+    facts = [f"{name}: {escape_controls(', '.join(values))}." for name, values in (answer.metadata or {}).items()]
     change = "is gone from disk" if answer.on_disk == OnDisk.GONE else "has changed on disk"
     notes = [f"It {change} since it was indexed; call index to refresh it."] if answer.changed else []
     notes += ["Cut to fit: a larger max_tokens shows more of it."] if answer.shortened else []
@@ -93,15 +99,16 @@ def content_text(answer: TextAnswer) -> str:
     return f"{head}\n\n{answer.text}"
 
 
-def _limit_metadata(file_text: FileText, max_tokens: int) -> FileText:
+def _omit_large_metadata(file_text: FileText, max_tokens: int) -> FileText:
     """Keep the metadata only at the beginning of a file, and only if it leaves room for the text."""
     keeps_metadata = (
-        file_text.start_line == 1 and cost(metadata_of(file_text.metadata)) <= max_tokens * _MAX_METADATA_SHARE
+        file_text.start_line == 1
+        and count_json_tokens(metadata_of(file_text.metadata)) <= max_tokens * _MAX_METADATA_SHARE
     )
     return file_text if keeps_metadata else file_text._replace(metadata=Metadata())
 
 
-def _first_lines(file_text: FileText, lines: list[str], n_lines: int) -> TextAnswer:
+def _answer_of_first_lines(file_text: FileText, lines: list[str], n_lines: int) -> TextAnswer:
     is_cut = n_lines < len(lines)
     return text_answer(file_text)._replace(
         text="".join(lines[:n_lines]),
@@ -111,7 +118,7 @@ def _first_lines(file_text: FileText, lines: list[str], n_lines: int) -> TextAns
     )
 
 
-def _first_chunks(file_text: FileText, n_chunks: int) -> TextAnswer:
+def _answer_of_first_chunks(file_text: FileText, n_chunks: int) -> TextAnswer:
     included = file_text.chunks[:n_chunks]
     following = file_text.chunks[n_chunks:]
     return text_answer(file_text)._replace(
@@ -123,30 +130,30 @@ def _first_chunks(file_text: FileText, n_chunks: int) -> TextAnswer:
     )
 
 
-def _truncated(passage: TextAnswer, text: str, n_characters: int) -> TextAnswer:
+def _truncate_passage(passage: TextAnswer, text: str, n_characters: int) -> TextAnswer:
     """Truncate a passage that does not fit."""
     beginning = text[:n_characters]
     end_line = passage.start_line + beginning.count("\n")
     return passage._replace(text=beginning, end_line=end_line, truncated=True, shortened=True)
 
 
-def _cost_of(answer: TextAnswer) -> int:
-    return max(cost(object_for_models(answer)), cost(content_text(answer)))
+def _count_answer_tokens(answer: TextAnswer) -> int:
+    return max(count_json_tokens(record_to_object(answer)), count_json_tokens(format_content(answer)))
 
 
-def _fits(answer: TextAnswer, max_tokens: int) -> bool:
-    return _cost_of(answer) <= max_tokens
+def _fits_budget(answer: TextAnswer, max_tokens: int) -> bool:
+    return _count_answer_tokens(answer) <= max_tokens
 
 
 def _parse_range(text: str, unit: Unit) -> tuple[int, int]:
-    match = _RANGE.fullmatch(text.strip())
+    match = _RANGE_PATTERN.fullmatch(text.strip())
     if not match:
         raise ArgumentError(f'{unit} is \'{text}\'; write "3", "3-7" or "3-"')
     first = int(match[1])
-    return first, int(match[3]) if match[3] else _END if match[2] else first
+    return first, int(match[3]) if match[3] else _LAST_POSITION if match[2] else first
 
 
-def read_named(snapshot: Snapshot, call: ContentArguments) -> FileText:
+def read_file_or_directory(snapshot: Snapshot, call: ContentArguments) -> FileText:
     """Return the requested part of a file, or the indexed files of a directory or container.
 
     Raises:
@@ -154,26 +161,26 @@ def read_named(snapshot: Snapshot, call: ContentArguments) -> FileText:
         UsageError: the file has no such part.
     """
     try:
-        path, lines = indexed_lines(snapshot, call.path)
+        path, lines = indexed_file_and_lines(snapshot, call.path)
     except NotIndexedError:
         directory = indexed_directory(snapshot, call.path)
         if directory is None:
             raise
-        return _listing(snapshot, directory, call)
-    selection = selection_of(call, lines)
+        return _list_directory(snapshot, directory, call)
+    selection = requested_selection(call, lines)
     try:
         return read_text(snapshot, path, selection)
     except NotIndexedError:
         if not snapshot.files.members(path):
             raise
-        return _listing(snapshot, path, call)
+        return _list_directory(snapshot, path, call)
 
 
-def _listing(snapshot: Snapshot, directory: FilePath, call: ContentArguments) -> FileText:
-    selection = selection_of(call, None)
+def _list_directory(snapshot: Snapshot, directory: FilePath, call: ContentArguments) -> FileText:
+    selection = requested_selection(call, None)
     if selection.unit is not Unit.LINES:
         raise ArgumentError(f"'{call.path}' is a directory, which has no {selection.unit}")
-    names = _names_in(snapshot, directory)
+    names = _entry_names(snapshot, directory)
     if selection.first > len(names):
         raise ArgumentError(f"start_line is {selection.first}; the directory has {len(names)} entries")
     included = names[selection.first - 1 : selection.last]
@@ -190,7 +197,7 @@ def _listing(snapshot: Snapshot, directory: FilePath, call: ContentArguments) ->
     )
 
 
-def _names_in(snapshot: Snapshot, directory: FilePath) -> Sequence[str]:
+def _entry_names(snapshot: Snapshot, directory: FilePath) -> Sequence[str]:
     n_files = Counter[str]()
     names: set[str] = set()
     prefixes = (prefix_of(directory), prefix_of(members_directory(directory)))
@@ -203,5 +210,5 @@ def _names_in(snapshot: Snapshot, directory: FilePath) -> Sequence[str]:
             n_files[first + has_more] += 1
         else:
             names.add(first)
-    counted = (f"{one_line(name)}  ({n} {'file' if n == 1 else 'files'})" for name, n in n_files.items())
-    return sorted([*counted, *map(one_line, names)])
+    counted = (f"{escape_controls(name)}  ({n} {'file' if n == 1 else 'files'})" for name, n in n_files.items())
+    return sorted([*counted, *map(escape_controls, names)])

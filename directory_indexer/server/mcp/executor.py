@@ -17,7 +17,7 @@ from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
 from directory_indexer.core.errors import BusyError
 from directory_indexer.core.rights import Right
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.server.index_jobs import Job, percent
+from directory_indexer.server.index_jobs import Job, percent_done
 from directory_indexer.server.mcp import arguments
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer
 from directory_indexer.server.mcp.index_tool import index_answer, is_ended
@@ -25,7 +25,7 @@ from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.storage.documents.runs import Origin, RunRecord
 
 _POLL_SECONDS = 0.25
-_N_THREADS: Final = {Pool.SEARCH: 8, Pool.READ: 16, Pool.WRITE: 8, Pool.NETWORK: 4, Pool.WORKER: 4}
+_N_THREADS_OF_POOL: Final = {Pool.SEARCH: 8, Pool.READ: 16, Pool.WRITE: 8, Pool.NETWORK: 4, Pool.WORKER: 4}
 _MAX_QUEUED = 100
 """This many searches take about two seconds; further calls are rejected at once rather than after a long wait."""
 
@@ -42,7 +42,7 @@ class ToolExecutor:
 
     def __init__(self, tools: Tools) -> None:
         self.tools = tools
-        self._queues = {pool: anyio.CapacityLimiter(n_threads) for pool, n_threads in _N_THREADS.items()}
+        self._queues = {pool: anyio.CapacityLimiter(n_threads) for pool, n_threads in _N_THREADS_OF_POOL.items()}
 
     @property
     def n_waiting(self) -> int:
@@ -77,7 +77,7 @@ class Caller(NamedTuple):
 
     executor: ToolExecutor
     progress: Progress
-    reaches: Callable[[str], bool]
+    grants_collection: Callable[[str], bool]
     origin: Origin = Origin.SERVER
     """The origin under which it stops index runs."""
 
@@ -102,10 +102,10 @@ async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
     begin = index_tool.resume if call.action is arguments.IndexAction.RESUME else index_tool.start
     job = await executor.run(Pool.READ, lambda: begin(call))
     if not isinstance(job, Job):
-        return await _wait(caller, call, job)
+        return await _wait_for_run(caller, call, job)
     job.n_waiting += 1
     try:
-        return await _wait(caller, call, job)
+        return await _wait_for_run(caller, call, job)
     except anyio.get_cancelled_exc_class():
         if job.n_waiting == 1:
             executor.tools.jobs.of(call.collection).cancel(job)
@@ -114,7 +114,7 @@ async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
         job.n_waiting -= 1
 
 
-async def _wait(caller: Caller, call: arguments.IndexCall, job: Job | RunRecord) -> Answer:
+async def _wait_for_run(caller: Caller, call: arguments.IndexCall, job: Job | RunRecord) -> Answer:
     """Report progress until the run has ended or the time is up, then return its state."""
     deadline = anyio.current_time() + call.wait_seconds
     reported_percent = 0.0
@@ -125,13 +125,13 @@ async def _wait(caller: Caller, call: arguments.IndexCall, job: Job | RunRecord)
             if isinstance(job, Job):
                 job.is_reported = is_ended(result)
             return index_answer(result)
-        if percent(result) > reported_percent:
-            reported_percent = percent(result)
+        if percent_done(result) > reported_percent:
+            reported_percent = percent_done(result)
             await caller.progress(reported_percent, index_answer(result).text.partition("\n")[0])
         await anyio.sleep(min(_POLL_SECONDS, max(deadline - anyio.current_time(), 0.0)))
 
 
-def _tool(method: Callable[[Tools, _Arguments], Answer]) -> Callable[[Caller, _Arguments], Answer]:
+def _tool_function(method: Callable[[Tools, _Arguments], Answer]) -> Callable[[Caller, _Arguments], Answer]:
     return lambda caller, call: method(caller.executor.tools, call)
 
 
@@ -143,7 +143,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "files. Put several questions into one call.",
         arguments.SearchCall,
         SearchAnswer,
-        _tool(Tools.search),
+        _tool_function(Tools.search),
         Pool.SEARCH,
     ),
     Operation(
@@ -153,7 +153,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "nothing.",
         arguments.GrepCall,
         GrepAnswer,
-        _tool(Tools.grep),
+        _tool_function(Tools.grep),
         Pool.SEARCH,
     ),
     Operation(
@@ -162,7 +162,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Find where a name of code is defined, who calls it and which tests use it. Use it instead of grep for names.",
         arguments.SymbolArguments,
         SymbolAnswer,
-        _tool(Tools.symbol),
+        _tool_function(Tools.symbol),
         Pool.SEARCH,
     ),
     Operation(
@@ -171,7 +171,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List the files and lines to read for an issue, stack trace, failing test or diff. Use it first to fix one.",
         arguments.LocateArguments,
         LocateAnswer,
-        _tool(Tools.locate),
+        _tool_function(Tools.locate),
         Pool.SEARCH,
     ),
     Operation(
@@ -181,7 +181,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "long files.",
         arguments.OutlineCall,
         OutlineAnswer,
-        _tool(Tools.outline),
+        _tool_function(Tools.outline),
         Pool.READ,
     ),
     Operation(
@@ -191,7 +191,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "start_line of a hit.",
         arguments.ContentArguments,
         TextAnswer,
-        _tool(Tools.get_content),
+        _tool_function(Tools.get_content),
         Pool.READ,
     ),
     Operation(
@@ -200,7 +200,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Find files like one: related notes, duplicates, other implementations.",
         arguments.SimilarArguments,
         SearchAnswer,
-        _tool(Tools.similar_files),
+        _tool_function(Tools.similar_files),
         Pool.SEARCH,
     ),
     Operation(
@@ -227,7 +227,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "List indexed directories, collections and the index run. Use it to learn what can be searched.",
         arguments.InfoArguments,
         ServerAnswer,
-        lambda caller, call: caller.executor.tools.server_info(call, caller.reaches),
+        lambda caller, call: caller.executor.tools.server_info(call, caller.grants_collection),
         Pool.READ,
     ),
 )

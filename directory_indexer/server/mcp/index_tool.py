@@ -13,13 +13,13 @@ from directory_indexer.api.runs import Run
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, written_path
-from directory_indexer.server.index_jobs import ENDED, CollectionJobs, Job, covers
+from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, unquote_path
+from directory_indexer.server.index_jobs import ENDED_STATES, CollectionJobs, Job, run_covers
 from directory_indexer.server.mcp.answer import Answer
 from directory_indexer.server.mcp.arguments import IndexCall
-from directory_indexer.server.mcp.text import run_text
+from directory_indexer.server.mcp.text import format_run
 from directory_indexer.server.mcp.tool_results import NoRunError
-from directory_indexer.server.path_resolution import below_or_beside, require_sane
+from directory_indexer.server.path_resolution import meanings_of_relative_path, require_possible_path
 from directory_indexer.storage.documents.runs import Origin, RunRecord
 
 with lazily:
@@ -43,11 +43,11 @@ class IndexVerbs:
             with opened.app.docstore.snapshot() as snapshot:
                 tracked = tuple(snapshot.directories.all())
             try:
-                directories = self._directories(call, opened)
+                directories = self._requested_directories(call, opened)
             except DirIndexError:
                 # A directory that is being added is not tracked yet; following its run needs no permission.
                 running = opened.app.status.running()
-                if running is not None and (not call.path or covers(running, FilePath(call.path))):
+                if running is not None and (not call.path or run_covers(running, FilePath(call.path))):
                     return running
                 raise
         return self._jobs.of(call.collection).start_or_join(directories, may_add=not set(directories) <= set(tracked))
@@ -59,11 +59,11 @@ class IndexVerbs:
             NoRunError: no run is in progress.
             NotStoppableError: the run was started in a terminal.
         """
-        directory = self._directory(call)
+        directory = self._requested_directory(call)
         stopped: list[Job | RunRecord] = [*self._jobs.of(call.collection).cancel_all(directory)]
         if not stopped:
             # Its server may have exited, and nobody else could stop the run.
-            running = self._running(call, directory)
+            running = self._require_running_run(call, directory)
             with self._collections.using(call.collection) as opened:
                 opened.app.run_control.stop(running, by=by)
             stopped = [running]
@@ -77,7 +77,7 @@ class IndexVerbs:
             ConflictError: the run cannot be paused.
             NotStoppableError: the run was started in a terminal.
         """
-        running = self._running(call, self._directory(call))
+        running = self._require_running_run(call, self._requested_directory(call))
         with self._collections.using(call.collection) as opened:
             opened.app.run_control.pause(running, by=by)
         return self._wait_until_ended(call, [running])
@@ -92,13 +92,13 @@ class IndexVerbs:
             opened.app.run_control.resumption()
         return self._jobs.of(call.collection).resume()
 
-    def _directory(self, call: IndexCall) -> FilePath | None:
+    def _requested_directory(self, call: IndexCall) -> FilePath | None:
         if not call.path:
             return None
         with self._collections.using(call.collection) as opened:
-            return self._directories(call, opened)[0]
+            return self._requested_directories(call, opened)[0]
 
-    def _directories(self, call: IndexCall, opened: OpenCollection) -> tuple[FilePath, ...]:
+    def _requested_directories(self, call: IndexCall, opened: OpenCollection) -> tuple[FilePath, ...]:
         with opened.app.docstore.snapshot() as snapshot:
             return directories_to_index(
                 call.path,
@@ -107,10 +107,10 @@ class IndexVerbs:
                 is_known=snapshot.files.holds,
             )
 
-    def _running(self, call: IndexCall, directory: FilePath | None) -> RunRecord:
+    def _require_running_run(self, call: IndexCall, directory: FilePath | None) -> RunRecord:
         with self._collections.using(call.collection) as opened:
             running = opened.app.status.running()
-        if running is None or (directory is not None and not covers(running, directory)):
+        if running is None or (directory is not None and not run_covers(running, directory)):
             raise NoRunError("no index run goes on there" if directory else "no index run goes on")
         return running
 
@@ -129,12 +129,12 @@ class IndexVerbs:
 
 def index_answer(run: Run) -> Answer:
     """Return the answer for a run."""
-    return Answer(run_text(run), run)
+    return Answer(format_run(run), run)
 
 
 def is_ended(result: Run) -> bool:
     """Whether a run has ended."""
-    return result.state in ENDED
+    return result.state in ENDED_STATES
 
 
 def directories_to_index(
@@ -156,12 +156,12 @@ def directories_to_index(
         new = [path for path in allowed if not any(lies_in(path, root) or lies_in(root, path) for root in tracked)]
         if not tracked and not new:
             raise NotIndexedError(
-                "nothing is indexed yet, and the operator of this server allows no directory", hint=_OPERATOR
+                "nothing is indexed yet, and the operator of this server allows no directory", hint=_OPERATOR_HINT
             )
         return (*tracked, *new)
-    name = written_path(name)
-    require_sane(name)
-    paths = _resolve_name(name, [*tracked, *allowed])
+    name = unquote_path(name)
+    require_possible_path(name)
+    paths = _directories_of_name(name, [*tracked, *allowed])
     below = [(path, root) for path in paths for root in tracked if lies_in(path, root)]
     addable = [(path, path) for path in paths if any(lies_in(path, root) for root in allowed)]
     for path, directory in [*below, *addable]:
@@ -170,15 +170,17 @@ def directories_to_index(
     if below or addable:
         raise UsageError(f"there is no '{name}'", hint="give the path of a directory or file that is there, or none")
     places = ", ".join(map(display, dict.fromkeys([*tracked, *allowed]))) or "none"
-    raise UsageError(f"'{name}' may not be indexed from here; allowed are: {places}", hint=_OPERATOR)
+    raise UsageError(f"'{name}' may not be indexed from here; allowed are: {places}", hint=_OPERATOR_HINT)
 
 
-def _resolve_name(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
+def _directories_of_name(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
     plain = exact_text(FilePath(name))
-    paths = [plain] if os.path.isabs(plain) else [path for root in roots for path in below_or_beside(root, plain)]
+    paths = (
+        [plain] if os.path.isabs(plain) else [path for root in roots for path in meanings_of_relative_path(root, plain)]
+    )
     return [file_path(os.path.realpath(path)) for path in paths]
 
 
-_OPERATOR = (
+_OPERATOR_HINT = (
     "the operator adds one with `dirindex index DIRECTORY`, or starts this server with `dirindex serve DIRECTORY`"
 )

@@ -15,25 +15,31 @@ from directory_indexer.api.fields import JsonObject
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
-from directory_indexer.server.mcp.arguments import ArgumentError, arguments_of
-from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.mcp.text import one_line
+from directory_indexer.server.mcp.arguments import ArgumentError, parse_arguments
+from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,
     NEXT_CALLS_FROM_CLUSTER,
     arguments_schema,
     error_result,
-    failure_text,
+    format_error_with_next_call,
     listed_tools,
 )
 from directory_indexer.server.middleware.request_context import RefusedError
-from directory_indexer.server.rest.operations import Reply, Services, StreamedFile, require_reach, require_right
+from directory_indexer.server.rest.operations import (
+    Reply,
+    Services,
+    StreamedFile,
+    require_collection_access,
+    require_right,
+)
 from directory_indexer.storage.registry.keys import Key
 
 with lazily:
     from collections.abc import Mapping
 
-LONGEST_ORIGINAL: Final = 1_048_576
+MAX_ORIGINAL_BYTES: Final = 1_048_576
 """A larger original is available over HTTP only."""
 
 _log = logging.getLogger("dirindex.serve")
@@ -52,7 +58,7 @@ class OperationTools:
 
     def listed(self, key: Key | None) -> list[Tool]:
         """Return the descriptions of the tools that a key allows."""
-        return listed_tools(tool for tool in self._tools.values() if _allows(key, tool.needs))
+        return listed_tools(tool for tool in self._tools.values() if _grants_right(key, tool.needs))
 
     def arguments_schema(self, name: str) -> JsonObject:
         """Return the argument schema of a tool."""
@@ -64,17 +70,17 @@ class OperationTools:
         services = dataclasses.replace(self._services, caller=key)
         try:
             require_right(tool, key)
-            call = arguments_of(tool.arguments, arguments, of=name)
-            require_reach(tool, key, call)
+            call = parse_arguments(tool.arguments, arguments, of=name)
+            require_collection_access(tool, key, call)
             answer = await services.executor.answer(tool, services, call)
-            return _original_result(answer, call) if isinstance(answer, StreamedFile) else _record_result(answer)
+            return _embedded_file_result(answer, call) if isinstance(answer, StreamedFile) else _record_result(answer)
         except ArgumentError as error:
             return error_result(f"{error.message}. Next: correct the arguments and call {name} again.")
         except RefusedError as refused:
-            return error_result(one_line(refused.problem.detail))
+            return error_result(escape_controls(refused.problem.detail))
         except DirIndexError as error:
             _log.info("%s: %s", name, error.message)
-            return error_result(failure_text(error, self._next_calls))
+            return error_result(format_error_with_next_call(error, self._next_calls))
         except Exception:  # noqa: BLE001 - a bug in one tool must not end the session; it is logged
             _log.exception("%s failed", name)
             return error_result(
@@ -82,24 +88,24 @@ class OperationTools:
             )
 
 
-def _allows(key: Key | None, needed: Right | None) -> bool:
+def _grants_right(key: Key | None, needed: Right | None) -> bool:
     return needed is None or (key is not None and key.may(needed))
 
 
 def _record_result(answer: Any) -> CallToolResult:
     """Return a record as structured content and as text."""
-    content = object_for_models(answer.record if isinstance(answer, Reply) else answer)
+    content = record_to_object(answer.record if isinstance(answer, Reply) else answer)
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return CallToolResult(content=[TextContent(text=text)], structured_content=content)
 
 
-def _original_result(stored: StreamedFile, call: Any) -> CallToolResult:
+def _embedded_file_result(stored: StreamedFile, call: Any) -> CallToolResult:
     """Return a document byte for byte, if it is small; it is marked as content, not instructions."""
     with stored.file as file:
-        content = file.read(LONGEST_ORIGINAL + 1)
+        content = file.read(MAX_ORIGINAL_BYTES + 1)
     media_type, size = stored.headers["Content-Type"], int(stored.headers["Content-Length"])
     path = f"/api/v1/documents/{call.doc_id}/original?collection={call.collection}"
-    if len(content) > LONGEST_ORIGINAL:
+    if len(content) > MAX_ORIGINAL_BYTES:
         return error_result(f"the document has {size:,} bytes, more than a tool returns. Next: GET {path} returns it.")
     blob = BlobResourceContents(
         uri=f"dirindex://original/{quote(call.collection)}/{call.doc_id}",

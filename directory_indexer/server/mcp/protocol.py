@@ -41,25 +41,25 @@ from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.cluster_app import ClusterApp
-from directory_indexer.collections.collections import no_collection
+from directory_indexer.collections.collections import collection_not_found
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.server.mcp import clients
-from directory_indexer.server.mcp.answer import PLAIN, Answer, Link, media_type
+from directory_indexer.server.mcp.answer import PLAIN_TEXT, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
     GrepCall,
     SearchCall,
     SimilarArguments,
-    aliases_of,
-    arguments_of,
+    argument_aliases,
+    parse_arguments,
 )
 from directory_indexer.server.mcp.budget import Budgets
-from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, client_of
+from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, identify_client
 from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolExecutor
-from directory_indexer.server.mcp.schemas import object_for_models
+from directory_indexer.server.mcp.schemas import record_to_object
 from directory_indexer.server.mcp.search_requests import collections_of_call, path_of_call
 from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,
@@ -67,12 +67,12 @@ from directory_indexer.server.mcp.tool_results import (
     NextCalls,
     arguments_schema,
     error_result,
-    failure_text,
+    format_error_with_next_call,
     listed_tools,
 )
 from directory_indexer.server.model import BackgroundModel, ModelState
-from directory_indexer.server.path_resolution import URI_PREFIX, name_in_uri
-from directory_indexer.server.startup import FRESH_MS, FROM_CLUSTER, INSTRUCTIONS, NAME, TITLE
+from directory_indexer.server.path_resolution import URI_PREFIX, path_in_uri
+from directory_indexer.server.startup import CLUSTER_INSTRUCTIONS, INSTRUCTIONS, LISTING_TTL_MS, NAME, TITLE
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
@@ -87,9 +87,9 @@ with lazily:
 _WARM_UP_SECONDS = 0.05
 """The delay of loading the model after the first response, which is sent by then."""
 
-_CACHEABLE: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
-_SCOPED_ARGUMENTS = (SearchCall, GrepCall, SimilarArguments)
-_ALL_NAMES = frozenset(tool.name for tool in TOOLS)
+_CACHEABLE_METHODS: Final = ("tools/list", "resources/list", "resources/templates/list", "server/discover")
+_CALLS_WITH_SCOPE = (SearchCall, GrepCall, SimilarArguments)
+_ALL_TOOL_NAMES = frozenset(tool.name for tool in TOOLS)
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -106,11 +106,15 @@ class Toolset(NamedTuple):
     refusal: Callable[[str], DirIndexError] | None = None
 
 
-ALL_TOOLS: Final = Toolset()
+FULL_TOOLSET: Final = Toolset()
 
 
 def make_server(
-    executor: ToolExecutor, model: BackgroundModel, more: OperationTools | None = None, *, toolset: Toolset = ALL_TOOLS
+    executor: ToolExecutor,
+    model: BackgroundModel,
+    more: OperationTools | None = None,
+    *,
+    toolset: Toolset = FULL_TOOLSET,
 ) -> Server[None]:
     """Build the MCP server for any transport; `more` are additional tools."""
     session = _Session(executor, model, more, toolset)
@@ -120,7 +124,7 @@ def make_server(
         title=TITLE,
         instructions=toolset.instructions,
         lifespan=_lifespan,
-        cache_hints=dict.fromkeys(_CACHEABLE, CacheHint(ttl_ms=FRESH_MS)),
+        cache_hints=dict.fromkeys(_CACHEABLE_METHODS, CacheHint(ttl_ms=LISTING_TTL_MS)),
         get_tool_input_schema=session.schema_of_tool,
         on_list_tools=session.list_tools,
         on_call_tool=session.call_tool,
@@ -175,29 +179,29 @@ class _Session:
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         if self._more is not None and params.name in self._more:
             answer = self._more.answer(params.name, params.arguments or {}, _key_of(ctx))
-            return await self._traced(ctx, params.name, answer)
+            return await self._answer_in_span(ctx, params.name, answer)
         tool = self._tools.get(params.name)
-        if tool is None and self._toolset.refusal is not None and params.name in _ALL_NAMES:
-            return await self._refuse(self._toolset.refusal, params.name)
+        if tool is None and self._toolset.refusal is not None and params.name in _ALL_TOOL_NAMES:
+            return await self._refusal_result(self._toolset.refusal, params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool '{params.name}'; tools are {', '.join(self._tools)}")
         if not tool.is_read_only and not _may_write(ctx):
             return error_result(f"{tool.name} needs a key with the right to write. Next: search what is indexed.")
-        return await self._traced(ctx, tool.name, self._run_tool(ctx, tool, params))
+        return await self._answer_in_span(ctx, tool.name, self._run_tool(ctx, tool, params))
 
-    async def _refuse(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
+    async def _refusal_result(self, refusal: Callable[[str], DirIndexError], name: str) -> CallToolResult:
         try:
             return error_result(self._error_text(await self._executor.run(Pool.READ, lambda: refusal(name))))
         except DirIndexError as error:
             return error_result(self._error_text(error))
 
     def _error_text(self, error: DirIndexError) -> str:
-        return failure_text(error, self._toolset.next_calls)
+        return format_error_with_next_call(error, self._toolset.next_calls)
 
-    async def _traced(
+    async def _answer_in_span(
         self, ctx: ServerRequestContext[Any, Any], name: str, answer: Awaitable[CallToolResult]
     ) -> CallToolResult:
-        with spans.span(f"call {name}", within=_request_span(ctx), tool=Word(name)) as span:
+        with spans.span(f"call {name}", within=_traceparent_of_request(ctx), tool=Word(name)) as span:
             result = await answer
             span.note(is_error=bool(result.is_error))
             return result
@@ -207,9 +211,9 @@ class _Session:
     ) -> CallToolResult:
         try:
             call = _parse_call(tool, params.arguments or {})
-            await self._set_context(ctx, call)
-            caller = Caller(self._executor, _progress_reporter(ctx), _reach_of(ctx), _origin_of(ctx))
-            require_reach(caller.reaches, call)
+            await self._set_call_context(ctx, call)
+            caller = Caller(self._executor, _make_progress_reporter(ctx), _collection_access_of(ctx), _origin_of(ctx))
+            require_collection_access(caller.grants_collection, call)
             answer = await self._executor.answer(tool, caller, call)
         except ArgumentError as error:
             return error_result(f"{error.message}. Next: correct the arguments and call {tool.name} again.")
@@ -220,18 +224,18 @@ class _Session:
             _log.exception("%s failed", tool.name)
             return error_result(f"{tool.name} failed because of a bug; its log tells more. Next: call server_info.")
         if isinstance(answer.result, SearchAnswer):
-            self._returned.note(client_of(ctx), answer.result.hits)
+            self._returned.note(identify_client(ctx), answer.result.hits)
         links = map(_resource_link, answer.links)
         return CallToolResult(
-            content=[TextContent(text=answer.text), *links], structured_content=object_for_models(answer.result)
+            content=[TextContent(text=answer.text), *links], structured_content=record_to_object(answer.result)
         )
 
-    async def _set_context(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
+    async def _set_call_context(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
         """Set the client's roots, if the call has no path, and the passages already returned in the session."""
-        if isinstance(call, _SCOPED_ARGUMENTS) and not path_of_call(call):
+        if isinstance(call, _CALLS_WITH_SCOPE) and not path_of_call(call):
             clients.current_roots.set(await self._roots.of(ctx))
         if isinstance(call, SearchCall) and not call.again and not call.plain:
-            clients.returned_lines.set(self._returned.of(client_of(ctx)))
+            clients.returned_lines.set(self._returned.of(identify_client(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])
@@ -250,17 +254,17 @@ class _Session:
     ) -> ReadResourceResult:
         uri = str(params.uri)
         try:
-            call = ContentArguments(path=name_in_uri(uri), max_tokens=Budgets.MOST)
-            require_reach(_reach_of(ctx), call)
+            call = ContentArguments(path=path_in_uri(uri), max_tokens=Budgets.MOST)
+            require_collection_access(_collection_access_of(ctx), call)
             answer = await self._executor.run(Pool.READ, lambda: self._executor.tools.get_content(call))
         except DirIndexError as error:
             raise MCPError(INVALID_PARAMS, self._error_text(error), data={"uri": uri}) from error
-        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type(answer))
+        contents = TextResourceContents(uri=uri, text=resource_text(answer), mime_type=_media_type_of_answer(answer))
         return ReadResourceResult(contents=[contents])
 
     async def complete(self, ctx: ServerRequestContext[Any, Any], params: CompleteRequestParams) -> CompleteResult:
         is_path = params.argument.name == "path" and getattr(params.ref, "uri", None) == f"{URI_PREFIX}{{+path}}"
-        if not is_path or not _reach_of(ctx)(DEFAULT):
+        if not is_path or not _collection_access_of(ctx)(DEFAULT):
             return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
         typed = params.argument.value
         values, total = await self._executor.run(Pool.READ, lambda: self._executor.tools.completions(typed))
@@ -269,9 +273,11 @@ class _Session:
 
 def _parse_call(tool: Operation[Caller], arguments: Mapping[str, Any]) -> Any:
     """Parse the arguments of a call; a search with an aliased argument is answered by the plain contract."""
-    call = arguments_of(tool.arguments, arguments, of=tool.name)
+    call = parse_arguments(tool.arguments, arguments, of=tool.name)
     if isinstance(call, SearchCall):
-        return call._replace(plain=any(alias.name in arguments for alias in aliases_of(tool.arguments, tool.name)))
+        return call._replace(
+            plain=any(alias.name in arguments for alias in argument_aliases(tool.arguments, tool.name))
+        )
     return call
 
 
@@ -285,8 +291,8 @@ def resource_text(answer: Answer) -> str:
     return f"{result.text}\n[more: get_content(path={result.path!r}, {argument}={following!r})]\n"
 
 
-def _media_type(answer: Answer) -> str:
-    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN
+def _media_type_of_answer(answer: Answer) -> str:
+    return media_type(answer.result.kind) if isinstance(answer.result, TextAnswer) else PLAIN_TEXT
 
 
 async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Callable[..., Any]) -> Any:
@@ -300,7 +306,7 @@ async def _with_request_id(ctx: ServerRequestContext[Any, Any], call_next: Calla
         request_context.request_id.reset(token)
 
 
-def _request_span(ctx: ServerRequestContext[Any, Any]) -> str:
+def _traceparent_of_request(ctx: ServerRequestContext[Any, Any]) -> str:
     """Return the traceparent of the HTTP request of a call; the current span is that of the session's first request."""
     return request_context.context_of(ctx.request.scope).span if ctx.request else ""
 
@@ -313,9 +319,9 @@ def _may_write(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.request is None or request_context.context_of(ctx.request.scope).may_write()
 
 
-def _reach_of(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
+def _collection_access_of(ctx: ServerRequestContext[Any, Any]) -> Callable[[str], bool]:
     """Return the predicate of the collections that the key of a call grants; a local client has all."""
-    return request_context.context_of(ctx.request.scope).reaches if ctx.request else lambda _: True
+    return request_context.context_of(ctx.request.scope).grants_collection if ctx.request else lambda _: True
 
 
 def _origin_of(ctx: ServerRequestContext[Any, Any]) -> Origin:
@@ -325,15 +331,15 @@ def _origin_of(ctx: ServerRequestContext[Any, Any]) -> Origin:
     )
 
 
-def require_reach(reaches: Callable[[str], bool], call: Any) -> None:
+def require_collection_access(grants_collection: Callable[[str], bool], call: Any) -> None:
     """Require that the caller may use the collections of a call.
 
     Raises:
         NotIndexedError: a collection is not accessible; the error does not reveal whether it exists.
     """
     for name in collections_of_call(call):
-        if not reaches(name):
-            raise no_collection(name)
+        if not grants_collection(name):
+            raise collection_not_found(name)
 
 
 def _resource_link(link: Link) -> ResourceLink:
@@ -346,35 +352,35 @@ def _resource_link(link: Link) -> ResourceLink:
     )
 
 
-def _progress_reporter(ctx: ServerRequestContext[Any, Any]) -> Progress:
+def _make_progress_reporter(ctx: ServerRequestContext[Any, Any]) -> Progress:
     async def report(percent: float, text: str) -> None:
         await ctx.session.report_progress(percent, 100.0, text)
 
     return report
 
 
-TOOLS_OF_CLUSTER: Final = frozenset({"search", "get_content", "server_info"})
+CLUSTER_TOOLSET: Final = frozenset({"search", "get_content", "server_info"})
 """The tools that a cluster index can answer; all others need the database or the files."""
 
 
-def toolset_of(app: App) -> Toolset:
+def select_toolset(app: App) -> Toolset:
     """Return the toolset for the index of an app."""
     if isinstance(app, ClusterApp):
         return Toolset(
-            tuple(_describe_for_cluster(tool) for tool in TOOLS if tool.name in TOOLS_OF_CLUSTER),
-            FROM_CLUSTER,
+            tuple(_with_cluster_description(tool) for tool in TOOLS if tool.name in CLUSTER_TOOLSET),
+            CLUSTER_INSTRUCTIONS,
             NEXT_CALLS_FROM_CLUSTER,
             frozenset({"collection", "collections"}),
             app.elsewhere,
         )
-    return ALL_TOOLS
+    return FULL_TOOLSET
 
 
-def _describe_for_cluster(tool: Operation[Caller]) -> Operation[Caller]:
-    return replace(tool, description=_DESCRIPTIONS.get(tool.name, tool.description))
+def _with_cluster_description(tool: Operation[Caller]) -> Operation[Caller]:
+    return replace(tool, description=_CLUSTER_DESCRIPTIONS.get(tool.name, tool.description))
 
 
-_DESCRIPTIONS: Final = {
+_CLUSTER_DESCRIPTIONS: Final = {
     "get_content": "Read an indexed file of any format, or list a directory. Use it after search, with path and "
     "start_line of a hit.",
     "server_info": "List indexed directories. Use it to learn what can be searched.",

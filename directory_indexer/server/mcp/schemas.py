@@ -21,17 +21,17 @@ PLAIN_SCHEMAS: dict[object, JsonObject] = {
     bool: {"type": "boolean"},
     Any: {},
 }
-_PLAIN = frozenset({str, int, float, bool})
-_LIMITS = {
+_SCALAR_TYPES = frozenset({str, int, float, bool})
+_SCHEMA_KEYS_OF_LIMITS = {
     "string": {"min_length": "minLength", "max_length": "maxLength", "pattern": "pattern"},
     "array": {"min_length": "minItems", "max_length": "maxItems"},
     "integer": {"ge": "minimum", "le": "maximum"},
     "object": {"max_length": "maxProperties"},
 }
-MISSING: Final = object()
+NO_DEFAULT: Final = object()
 """The default of a required field."""
 
-_OMITTED_DEFAULTS = (MISSING, None, (), "")
+_OMITTED_DEFAULTS = (NO_DEFAULT, None, (), "")
 
 
 class Field(NamedTuple):
@@ -47,19 +47,19 @@ class Field(NamedTuple):
     @property
     def is_required(self) -> bool:
         """Whether the field is always present."""
-        return self.default is MISSING and not _is_optional(self.type)
+        return self.default is NO_DEFAULT and not _is_optional(self.type)
 
 
 @functools.cache
-def fields_of(record: type) -> tuple[Field, ...]:
+def record_fields(record: type) -> tuple[Field, ...]:
     """Return the fields of a record with their descriptions."""
     hints = typing.get_type_hints(record, include_extras=True)
     defaults: Mapping[str, object] = record._field_defaults  # type: ignore[attr-defined]
-    return tuple(_field(name, hints[name], defaults.get(name, MISSING)) for name in record._fields)  # type: ignore[attr-defined]
+    return tuple(_make_field(name, hints[name], defaults.get(name, NO_DEFAULT)) for name in record._fields)  # type: ignore[attr-defined]
 
 
 @functools.cache
-def schema_of(record: type, audience: Only = Only.MODELS) -> JsonObject:
+def record_schema(record: type, audience: Only = Only.MODELS) -> JsonObject:
     """Return the JSON schema of a record for an audience, as a result or as arguments."""
     fields = fields_for(record, audience)
     properties = {field.name: _schema_of_field(field) for field in fields}
@@ -67,27 +67,27 @@ def schema_of(record: type, audience: Only = Only.MODELS) -> JsonObject:
     return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
 
-def object_for_models(value: object) -> Any:
+def record_to_object(value: object) -> Any:
     """Convert a record to the object that its schema describes."""
-    if type(value) in _PLAIN:  # most values are
+    if type(value) in _SCALAR_TYPES:  # most values are
         return value
     if isinstance(value, tuple):
         if not hasattr(value, "_fields"):
-            return [object_for_models(item) for item in value]
+            return [record_to_object(item) for item in value]
         fields = ((field, getattr(value, field.name)) for field in fields_for(type(value), Only.MODELS))
         return {
-            field.name: object_for_models(member)
+            field.name: record_to_object(member)
             for field, member in fields
             if member is not None and member != field.default
         }
     if isinstance(value, Mapping):
-        return {str(name): object_for_models(member) for name, member in value.items()}
+        return {str(name): record_to_object(member) for name, member in value.items()}
     if isinstance(value, list):  # in the metadata of a sent document
-        return list(map(object_for_models, value))
+        return list(map(record_to_object, value))
     return str(value)
 
 
-def plain_type(hint: Any) -> Any:
+def type_without_annotations(hint: Any) -> Any:
     """Return a type without its annotations."""
     hint = typing.get_args(hint)[0] if typing.get_origin(hint) is typing.Annotated else hint
     return getattr(hint, "__supertype__", hint)
@@ -96,10 +96,10 @@ def plain_type(hint: Any) -> Any:
 @functools.cache
 def fields_for(record: type, audience: Only) -> tuple[Field, ...]:
     """Return the fields of a record that an audience sees."""
-    return tuple(field for field in fields_of(record) if field.only in {None, audience})
+    return tuple(field for field in record_fields(record) if field.only in {None, audience})
 
 
-def _field(name: str, hint: Any, default: object) -> Field:
+def _make_field(name: str, hint: Any, default: object) -> Field:
     plain, *notes = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
     only = next((note for note in notes if isinstance(note, Only)), None)
     description = next((note for note in notes if isinstance(note, str)), "")
@@ -110,17 +110,17 @@ def _field(name: str, hint: Any, default: object) -> Field:
 def _schema_of_field(field: Field) -> JsonObject:
     schema = _schema_of_type(field.type)
     for limit in field.limits:
-        known = _LIMITS.get(schema["type"], {})
+        known = _SCHEMA_KEYS_OF_LIMITS.get(schema["type"], {})
         schema |= {name: value for of, name in known.items() if (value := getattr(limit, of, None)) is not None}
     if field.description:
         schema["description"] = field.description
     if field.default not in _OMITTED_DEFAULTS:
-        schema["default"] = object_for_models(field.default)
+        schema["default"] = record_to_object(field.default)
     return schema
 
 
 def _schema_of_type(hint: Any) -> JsonObject:
-    hint = plain_type(hint)
+    hint = type_without_annotations(hint)
     if _is_optional(hint):
         return _schema_of_type(next(member for member in typing.get_args(hint) if member is not type(None)))
     origin = typing.get_origin(hint)
@@ -129,7 +129,7 @@ def _schema_of_type(hint: Any) -> JsonObject:
     if origin is Mapping:
         return {"type": "object", "additionalProperties": _schema_of_type(typing.get_args(hint)[1])}
     if hasattr(hint, "_fields"):
-        return dict(schema_of(hint))
+        return dict(record_schema(hint))
     if hint in PLAIN_SCHEMAS:
         return dict(PLAIN_SCHEMAS[hint])
     return {"type": "string", "enum": [str(member) for member in hint]}

@@ -17,12 +17,12 @@ from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.ranking.excerpts import narrow_excerpt
-from directory_indexer.server.mcp.answer import Answer, links
+from directory_indexer.server.mcp.answer import Answer, resource_links
 from directory_indexer.server.mcp.arguments import ArgumentError
-from directory_indexer.server.mcp.budget import cost, most_that_fit, n_bytes_of
-from directory_indexer.server.mcp.clients import without_excerpt
-from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.mcp.text import search_text
+from directory_indexer.server.mcp.budget import count_json_bytes, count_json_tokens, largest_number_that_fits
+from directory_indexer.server.mcp.clients import omit_returned_excerpt
+from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
@@ -30,21 +30,21 @@ with lazily:
     from directory_indexer.storage.documents.statistics import Facets
 
 
-_N_KEPT_HITS = 10
+_N_HITS_BEFORE_SHORTENING = 10
 """This many hits are returned with shortened excerpts rather than dropped; the cursor leads to the others."""
 
-_LEAST_BYTES = 120
+_MIN_BYTES = 120
 """The smallest room of an excerpt: a line, or forty Chinese characters."""
 
-_STEP = 1.2
+_STEP_FACTOR = 1.2
 _N_STEPS = 20
 """The first excerpt has room for at most `_LEAST_BYTES * _STEP ** _N_STEPS`, 4,600 bytes."""
 
-_SHORTEST_EXCERPT = 40
+_MIN_EXCERPT_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class AnswerPage:
     """A page of a result: its position, its token budget, and the state of the index."""
 
     position: Position
@@ -54,59 +54,65 @@ class Page:
     """The collections that were searched, if the answer uses the field names of the plain contract."""
 
 
-def fitting_answer(result: SearchResult, page: Page) -> SearchAnswer:
+def search_answer_within_budget(result: SearchResult, page: AnswerPage) -> SearchAnswer:
     """Return as many hits as fit; of the first ten, excerpts are shortened before hits are dropped.
 
     Raises:
         ArgumentError: not even the path of the first hit fits into `max_tokens`.
     """
     brief = _omit_redundant if page.plain_collections else _omit_unmatched_text
-    hits = _describe_files_once([without_excerpt(brief(passage_of(hit))) for hit in result.hits])
+    hits = _describe_files_once([omit_returned_excerpt(brief(passage_of(hit))) for hit in result.hits])
 
     def fits(passages: Sequence[Passage]) -> bool:
-        answer = _answer(result, page, passages)
+        answer = _search_answer_of_page(result, page, passages)
         if page.plain_collections:
-            return cost(object_for_models(plain_answer(answer, page.plain_collections))) <= page.max_tokens
-        linked = cost([dataclasses.astuple(link) for link in links(answer, result)])
-        return _fits(answer, page.max_tokens, linked=linked)
+            return count_json_tokens(record_to_object(plain_answer(answer, page.plain_collections))) <= page.max_tokens
+        linked = count_json_tokens([dataclasses.astuple(link) for link in resource_links(answer, result)])
+        return _fits_budget(answer, page.max_tokens, linked=linked)
 
-    first, others = hits[:_N_KEPT_HITS], hits[_N_KEPT_HITS:]
+    first, others = hits[:_N_HITS_BEFORE_SHORTENING], hits[_N_HITS_BEFORE_SHORTENING:]
     if fits(first):
-        n_others = most_that_fit(len(others), lambda n: fits(hits[: len(first) + n]))
-        return _answer(result, page, hits[: len(first) + n_others])
-    if not fits(_share_room(first, 0)):  # this is rare, and each trial costs a millisecond
-        first = first[: most_that_fit(len(first) - 1, lambda n: fits(_share_room(first[:n], 0)))]
+        n_others = largest_number_that_fits(len(others), lambda n: fits(hits[: len(first) + n]))
+        return _search_answer_of_page(result, page, hits[: len(first) + n_others])
+    if not fits(_shorten_excerpts_by_rank(first, 0)):  # this is rare, and each trial costs a millisecond
+        first = first[
+            : largest_number_that_fits(len(first) - 1, lambda n: fits(_shorten_excerpts_by_rank(first[:n], 0)))
+        ]
     if not first:
-        return _answer(result, page, [_shorten_to_fit(hits[0], fits, lambda hit: _answer(result, page, [hit]))])
-    step = most_that_fit(_N_STEPS, lambda step: fits(_share_room(first, step)))
-    return _answer(result, page, _share_room(first, step))
+        return _search_answer_of_page(
+            result, page, [_shorten_to_fit(hits[0], fits, lambda hit: _search_answer_of_page(result, page, [hit]))]
+        )
+    step = largest_number_that_fits(_N_STEPS, lambda step: fits(_shorten_excerpts_by_rank(first, step)))
+    return _search_answer_of_page(result, page, _shorten_excerpts_by_rank(first, step))
 
 
-def plain_search_answer(answer: SearchAnswer, page: Page) -> Answer:
+def plain_search_answer(answer: SearchAnswer, page: AnswerPage) -> Answer:
     """Return an answer with the field names of the plain contract, and its JSON as text."""
     plain = plain_answer(answer, page.plain_collections)
-    return Answer(json.dumps(object_for_models(plain), ensure_ascii=False, separators=(",", ":")), plain)
+    return Answer(json.dumps(record_to_object(plain), ensure_ascii=False, separators=(",", ":")), plain)
 
 
-def counting_answer(request: SearchRequest, facets: Facets, page: Page) -> SearchAnswer:
+def facet_answer(request: SearchRequest, facets: Facets, page: AnswerPage) -> SearchAnswer:
     """Return the facet counts, with as many values of each facet as fit."""
 
     def counts(most: int) -> SearchAnswer:
         n_files, *values = facets
         return facets_answer(request, Facets(n_files, *(facet[:most] for facet in values)), index=page.index)
 
-    return counts(most_that_fit(max(map(len, facets[1:])), lambda n: _fits(counts(n), page.max_tokens)))
+    return counts(
+        largest_number_that_fits(max(map(len, facets[1:])), lambda n: _fits_budget(counts(n), page.max_tokens))
+    )
 
 
-def _share_room(hits: Sequence[Passage], step: int) -> list[Passage]:
+def _shorten_excerpts_by_rank(hits: Sequence[Passage], step: int) -> list[Passage]:
     """Shorten the first excerpt to the room of this step, and each further one in proportion to its nDCG discount."""
-    n_bytes = _LEAST_BYTES * _STEP**step
-    rooms = (max(_LEAST_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
-    return [_narrow_excerpt(hit, room) for hit, room in zip(hits, rooms, strict=True)]
+    n_bytes = _MIN_BYTES * _STEP_FACTOR**step
+    rooms = (max(_MIN_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
+    return [_shorten_excerpt_to_bytes(hit, room) for hit, room in zip(hits, rooms, strict=True)]
 
 
-def _narrow_excerpt(hit: Passage, n_bytes: int) -> Passage:
-    size = n_bytes_of(hit.excerpt)
+def _shorten_excerpt_to_bytes(hit: Passage, n_bytes: int) -> Passage:
+    size = count_json_bytes(hit.excerpt)
     if size <= n_bytes:
         return hit
     whole = Excerpt(hit.excerpt, hit.excerpt_start_line, hit.excerpt_end_line, hit.marks, hit.line)
@@ -121,15 +127,15 @@ def _shorten_to_fit(
 ) -> Passage:
     """Shorten a hit that does not fit even with the shortest usual excerpt."""
     hit = hit._replace(metadata=None)
-    if not fits([_shorten_excerpt(hit, _SHORTEST_EXCERPT)]):
+    if not fits([_shorten_excerpt(hit, _MIN_EXCERPT_CHARS)]):
         hit = hit._replace(heading=None, title=None, language=None, scan=None)
     if not fits([_shorten_excerpt(hit, 0)]):
-        needed = cost(object_for_models(answer(_shorten_excerpt(hit, _SHORTEST_EXCERPT))))
+        needed = count_json_tokens(record_to_object(answer(_shorten_excerpt(hit, _MIN_EXCERPT_CHARS))))
         raise ArgumentError(f"max_tokens is too small for the path of a hit; repeat the call with max_tokens={needed}")
-    return _shorten_excerpt(hit, most_that_fit(len(hit.excerpt), lambda n: fits([_shorten_excerpt(hit, n)])))
+    return _shorten_excerpt(hit, largest_number_that_fits(len(hit.excerpt), lambda n: fits([_shorten_excerpt(hit, n)])))
 
 
-def _answer(result: SearchResult, page: Page, passages: Sequence[Passage]) -> SearchAnswer:
+def _search_answer_of_page(result: SearchResult, page: AnswerPage, passages: Sequence[Passage]) -> SearchAnswer:
     left_out = len(result.hits) - len(passages)
     cursor = None
     if left_out or result.is_truncated:
@@ -138,8 +144,11 @@ def _answer(result: SearchResult, page: Page, passages: Sequence[Passage]) -> Se
     return answer._replace(left_out=left_out or None)
 
 
-def _fits(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
-    return cost(object_for_models(answer)) <= max_tokens and cost(search_text(answer)) + linked <= max_tokens
+def _fits_budget(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
+    return (
+        count_json_tokens(record_to_object(answer)) <= max_tokens
+        and count_json_tokens(format_search_answer(answer)) + linked <= max_tokens
+    )
 
 
 def _omit_redundant(hit: Passage) -> Passage:

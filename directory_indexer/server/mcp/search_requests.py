@@ -16,12 +16,12 @@ from directory_indexer.search.requests import (
     SearchRequest,
     SearchResult,
     metadata_conditions,
-    since_moment,
-    until_moment,
+    parse_since,
+    parse_until,
 )
 from directory_indexer.server.mcp.arguments import SearchCall, SimilarArguments
-from directory_indexer.server.mcp.clients import roots_indexed, roots_note
-from directory_indexer.server.path_resolution import scope_of
+from directory_indexer.server.mcp.clients import client_roots_note, indexed_client_roots
+from directory_indexer.server.path_resolution import directories_of_scope
 
 with lazily:
     from directory_indexer.collections.collections import OpenCollection
@@ -36,13 +36,13 @@ def collections_of_call(call: Any) -> tuple[str, ...]:
     return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
 
 
-def request_of(call: SearchCall, *, embedding_ms: int) -> tuple[SearchRequest, Position]:
+def parse_search_call(call: SearchCall, *, embedding_ms: int) -> tuple[SearchRequest, Position]:
     """Return the search request of a call without its scope, and the position of its cursor.
 
     Raises:
         UsageError: the call is invalid.
     """
-    position = parse_cursor(call.cursor, question=call._replace(**_PRESENTATION))
+    position = parse_cursor(call.cursor, question=call._replace(**_DEFAULT_PRESENTATION))
     request = SearchRequest(
         query=call.query,
         queries=call.queries,
@@ -50,9 +50,9 @@ def request_of(call: SearchCall, *, embedding_ms: int) -> tuple[SearchRequest, P
         limit=position.limit(call.limit),
         kinds=call.types,
         globs=call.globs,
-        since=since_moment(call.since, name="since"),
-        until=until_moment(call.until, name="until"),
-        metadata=_conditions(call),
+        since=parse_since(call.since, name="since"),
+        until=parse_until(call.until, name="until"),
+        metadata=_metadata_conditions(call),
         only_good=not call.all,
         excerpt_chars=EXCERPT_CHARS,
         embedding_seconds=embedding_ms / 1000,
@@ -60,7 +60,7 @@ def request_of(call: SearchCall, *, embedding_ms: int) -> tuple[SearchRequest, P
     return request, position
 
 
-_PRESENTATION: Final[Mapping[str, Any]] = {
+_DEFAULT_PRESENTATION: Final[Mapping[str, Any]] = {
     name: SearchCall._field_defaults[name]
     for name in ("cursor", "limit", "max_tokens", "all", "full", "explain", "sort", "prefix", "refresh")
 }
@@ -95,21 +95,23 @@ def resolve_scope(opened: OpenCollection, path: str) -> ResolvedScope:
     Raises:
         NotIndexedError: nothing is indexed there.
     """
-    scope = scope_at(opened, path)
-    return ResolvedScope(scope, tuple(map(Note, roots_note(scope))) if _uses_client_roots(opened, path) else ())
+    scope = resolve_path_or_roots(opened, path)
+    return ResolvedScope(scope, tuple(map(Note, client_roots_note(scope))) if _uses_client_roots(opened, path) else ())
 
 
 ScopeResolver: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
 
 
-def scope_at(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
+def resolve_path_or_roots(opened: OpenCollection, path: str) -> tuple[FilePath, ...]:
     """Resolve a path in a collection; without one, the scope is the roots of the client.
 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
     with opened.app.docstore.snapshot() as snapshot:
-        return roots_indexed(snapshot) if _uses_client_roots(opened, path) else scope_of(snapshot, path)
+        return (
+            indexed_client_roots(snapshot) if _uses_client_roots(opened, path) else directories_of_scope(snapshot, path)
+        )
 
 
 def search_in(
@@ -126,12 +128,12 @@ def _uses_client_roots(opened: OpenCollection, path: str) -> bool:
     return not path and opened.name == DEFAULT
 
 
-def with_collection(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+def add_collection_names(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     """Return hits with their collection, unless it is the default one, and with their sent documents."""
     name = "" if opened.name == DEFAULT else opened.name
     return tuple(hit._replace(collection=name) for hit in add_document_ids(opened, hits))
 
 
-def _conditions(call: SearchCall) -> tuple[tuple[str, str], ...]:
+def _metadata_conditions(call: SearchCall) -> tuple[tuple[str, str], ...]:
     values = {field.word: [value] for field in ARGUMENT_FIELDS if (value := getattr(call, field.argument))}
     return metadata_conditions(values, names={field.word: field.argument for field in ARGUMENT_FIELDS})

@@ -29,8 +29,8 @@ from directory_indexer.core.errors import (
     VectorStoreError,
 )
 from directory_indexer.server.mcp.arguments import IN_COLLECTION, LAST_LINE
-from directory_indexer.server.mcp.schemas import schema_of
-from directory_indexer.server.mcp.text import one_line
+from directory_indexer.server.mcp.schemas import record_schema
+from directory_indexer.server.mcp.text import escape_controls
 
 
 def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
@@ -44,17 +44,17 @@ def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collectio
     descriptions, defaults = {"collection": IN_COLLECTION}, dict[str, object]()
     listings = []
     for tool in tools:
-        schema = schema_of(tool.arguments)
+        schema = record_schema(tool.arguments)
         properties = {
-            name: _schema_without_repeats(name, argument, descriptions, defaults)
+            name: _shortened_argument_schema(name, argument, descriptions, defaults)
             for name, argument in schema["properties"].items()
             if name not in hidden_arguments
         }
-        listings.append(_tool(tool, {**schema, "properties": properties}))
+        listings.append(_list_tool(tool, {**schema, "properties": properties}))
     return listings
 
 
-def _schema_without_repeats(
+def _shortened_argument_schema(
     name: str, argument: JsonObject, descriptions: dict[str, str], defaults: dict[str, object]
 ) -> JsonObject:
     """Return the schema of an argument, without limits except the first maximum, repeated descriptions and defaults."""
@@ -74,17 +74,17 @@ def _schema_without_repeats(
 _OMITTED_KEYS: Final = frozenset({"minLength", "maxLength", "maxItems", "minimum", "pattern"})
 
 
-def _tool(tool: Operation[Any], arguments: JsonObject) -> Tool:
+def _list_tool(tool: Operation[Any], arguments: JsonObject) -> Tool:
     return Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
         input_schema=arguments,
-        annotations=_annotations(tool),
+        annotations=_tool_annotations(tool),
     )
 
 
-def _annotations(tool: Operation[Any]) -> ToolAnnotations:
+def _tool_annotations(tool: Operation[Any]) -> ToolAnnotations:
     """Return the annotations of a tool; the other hints do not apply to a read-only one."""
     if tool.is_read_only:
         return ToolAnnotations(read_only_hint=True)
@@ -93,7 +93,7 @@ def _annotations(tool: Operation[Any]) -> ToolAnnotations:
 
 def arguments_schema(tool: Operation[Any]) -> JsonObject:
     """Return the argument schema of a tool, by which the SDK validates calls."""
-    return {**schema_of(tool.arguments), "additionalProperties": False}
+    return {**record_schema(tool.arguments), "additionalProperties": False}
 
 
 def error_result(text: str) -> CallToolResult:
@@ -138,8 +138,8 @@ NEXT_CALLS_FROM_CLUSTER: Final[NextCalls] = (
 """The next calls for a server that only reads a cluster index."""
 
 
-def failure_text(error: DirIndexError, next_calls: NextCalls = NEXT_CALLS) -> str:
+def format_error_with_next_call(error: DirIndexError, next_calls: NextCalls = NEXT_CALLS) -> str:
     """Format an error and the call to make next."""
     hint = f" ({error.hint})" if error.hint and not error.hint.startswith("dirindex ") else ""
     next_call = next(next_call for kind, next_call in next_calls if isinstance(error, kind))
-    return f"{one_line(error.message)}{one_line(hint)}. Next: {next_call}"
+    return f"{escape_controls(error.message)}{escape_controls(hint)}. Next: {next_call}"

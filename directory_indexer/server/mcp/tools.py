@@ -21,7 +21,7 @@ from directory_indexer.search.locating import Located, LocateRequest, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
 from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.server.index_jobs import CollectionJobs
-from directory_indexer.server.mcp.answer import Answer, ServerAnswer, links
+from directory_indexer.server.mcp.answer import Answer, ServerAnswer, resource_links
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
@@ -34,30 +34,41 @@ from directory_indexer.server.mcp.arguments import (
     SimilarArguments,
     SymbolArguments,
 )
-from directory_indexer.server.mcp.budget import Budgets, cost, most_that_fit
-from directory_indexer.server.mcp.contents import content_answer, content_text, read_named
+from directory_indexer.server.mcp.budget import Budgets, count_json_tokens, largest_number_that_fits
+from directory_indexer.server.mcp.contents import fit_content_answer, format_content, read_file_or_directory
 from directory_indexer.server.mcp.grep_outline import (
+    format_grep_answer,
     grep_request,
-    lines_answer,
-    lines_text,
-    outline_named,
+    grep_within_budget,
+    outline_of_name,
     outline_within_budget,
 )
 from directory_indexer.server.mcp.index_tool import IndexVerbs
-from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.mcp.search_answer import Page, counting_answer, fitting_answer, plain_search_answer
+from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.search_answer import (
+    AnswerPage,
+    facet_answer,
+    plain_search_answer,
+    search_answer_within_budget,
+)
 from directory_indexer.server.mcp.search_requests import (
+    add_collection_names,
     collections_of_call,
-    request_of,
+    parse_search_call,
+    resolve_path_or_roots,
     resolve_scope,
     resolve_scope_refreshing,
-    scope_at,
     search_in,
-    with_collection,
 )
-from directory_indexer.server.mcp.text import converted_text, info_text, one_line, part_of_converted, search_text
+from directory_indexer.server.mcp.text import (
+    converted_within_budget,
+    escape_controls,
+    format_converted,
+    format_search_answer,
+    format_server_info,
+)
 from directory_indexer.server.model import BackgroundModel
-from directory_indexer.server.path_resolution import indexed_lines
+from directory_indexer.server.path_resolution import indexed_file_and_lines
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.symbols import located_lines, symbol_lines
@@ -73,12 +84,12 @@ HYBRID_TIMEOUT_SECONDS = 0.3
 SEMANTIC_TIMEOUT_SECONDS = 30.0
 """The longest wait of a semantic search."""
 
-_STILL_LOADING = (
+_MODEL_LOADING_NOTE = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
-FETCH_URLS = "the operator of this server allows it with serving.fetch_urls in its configuration"
-_MOST_COMPLETIONS = 100
+FETCH_URLS_HINT = "the operator of this server allows it with serving.fetch_urls in its configuration"
+_MAX_COMPLETIONS = 100
 
 
 class Tools:
@@ -97,9 +108,13 @@ class Tools:
         """Find passages, or return facet counts."""
         if call.facets:
             counted = self.facets(call)
-            return Answer(search_text(counted), counted)
+            return Answer(format_search_answer(counted), counted)
         result, page = self.find(call)
-        return plain_search_answer(fitting_answer(result, page), page) if call.plain else _search_answer(result, page)
+        return (
+            plain_search_answer(search_answer_within_budget(result, page), page)
+            if call.plain
+            else _search_answer(result, page)
+        )
 
     def facets(self, call: SearchCall) -> SearchAnswer:
         """Return facet counts of the files that a search covers.
@@ -110,16 +125,16 @@ class Tools:
         names = collections_of_call(call)
         if len(names) > 1:
             raise UsageError("facets are those of one collection", hint="name one of them")
-        request, position = request_of(call, embedding_ms=self._config.serving.embedding_ms)
+        request, position = parse_search_call(call, embedding_ms=self._config.serving.embedding_ms)
         with self.collections.using(names[0]) as opened:
-            request = request._replace(scope=scope_at(opened, call.path))
-            page = Page(position, call.max_tokens, opened.app.status.summary())
-            return counting_answer(request, opened.app.searcher.facets(request), page)
+            request = request._replace(scope=resolve_path_or_roots(opened, call.path))
+            page = AnswerPage(position, call.max_tokens, opened.app.status.summary())
+            return facet_answer(request, opened.app.searcher.facets(request), page)
 
-    def find(self, call: SearchCall) -> tuple[SearchResult, Page]:
+    def find(self, call: SearchCall) -> tuple[SearchResult, AnswerPage]:
         """Find passages, without those of earlier pages."""
-        request, position = request_of(call, embedding_ms=self._config.serving.embedding_ms)
-        mode, notes = self._available_mode(call.mode)
+        request, position = parse_search_call(call, embedding_ms=self._config.serving.embedding_ms)
+        mode, notes = self._mode_by_model_state(call.mode)
         resolve = resolve_scope_refreshing if call.refresh else resolve_scope
         merged = search_collections(
             self.collections,
@@ -129,7 +144,7 @@ class Tools:
         )
         result = position.rest(merged._replace(notes=(*map(Note, notes), *merged.notes)), limit=call.limit)
         plain_collections = collections_of_call(call) if call.plain else ()
-        return result, Page(position, call.max_tokens, result.summary, plain_collections)
+        return result, AnswerPage(position, call.max_tokens, result.summary, plain_collections)
 
     def grep(self, call: GrepCall) -> Answer:
         """Find all lines that match a pattern."""
@@ -137,8 +152,8 @@ class Tools:
             scope, notes = resolve_scope_refreshing(opened, call.path)
             with opened.app.docstore.snapshot() as snapshot:
                 changes = tuple(map(str, notes))
-                answer = lines_answer(snapshot, grep_request(call, scope), changes, max_tokens=call.max_tokens)
-        return Answer(lines_text(answer), answer)
+                answer = grep_within_budget(snapshot, grep_request(call, scope), changes, max_tokens=call.max_tokens)
+        return Answer(format_grep_answer(answer), answer)
 
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files that are similar to an indexed one."""
@@ -146,29 +161,29 @@ class Tools:
         with self.collections.using(call.collection) as opened:
             app = opened.app
             with app.docstore.snapshot() as snapshot:
-                path, _ = indexed_lines(snapshot, call.path)
+                path, _ = indexed_file_and_lines(snapshot, call.path)
             self._model.is_usable(within_seconds=SEMANTIC_TIMEOUT_SECONDS)
             scope, notes = resolve_scope_refreshing(opened, call.within)
             similar = app.similar_files.find(path, within=scope, limit=position.limit(call.limit))
             result = similar._replace(
                 request=similar.request._replace(mode=SearchMode.SEMANTIC),
-                hits=with_collection(opened, similar.hits),
+                hits=add_collection_names(opened, similar.hits),
                 notes=(*notes, *similar.notes),
             )
-            page = Page(position, call.max_tokens, app.status.checked(result.summary))
+            page = AnswerPage(position, call.max_tokens, app.status.checked(result.summary))
         return _search_answer(position.rest(result, limit=call.limit), page)
 
     def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file, or list a directory."""
         with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-            text = read_named(snapshot, call)
-        answer = content_answer(text, max_tokens=call.max_tokens)
-        return Answer(content_text(answer), answer)
+            text = read_file_or_directory(snapshot, call)
+        answer = fit_content_answer(text, max_tokens=call.max_tokens)
+        return Answer(format_content(answer), answer)
 
     def outline(self, call: OutlineCall) -> Answer:
         """Return the outline of a file or a directory."""
         with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-            outline = outline_named(snapshot, call.path)
+            outline = outline_of_name(snapshot, call.path)
         answer = outline_within_budget(outline, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
 
@@ -178,30 +193,30 @@ class Tools:
             scope, notes = resolve_scope_refreshing(opened, call.path)
             with opened.app.docstore.snapshot() as snapshot:
                 answer = symbol_within_budget(snapshot, call, scope, map(str, notes))
-        return Answer(answer_text(answer), answer)
+        return Answer(format_places(answer), answer)
 
     def locate(self, call: LocateArguments) -> Answer:
         """Find what to read for a report."""
         seconds = self._config.serving.embedding_ms / 1000
-        mode, notes = self._available_mode(SearchMode.HYBRID)
+        mode, notes = self._mode_by_model_state(SearchMode.HYBRID)
         with self.collections.using(call.collection) as opened:
             scope, changes = resolve_scope_refreshing(opened, call.path)
             request = LocateRequest(call.report, scope, mode, call.max_tokens, embedding_seconds=seconds)
             located = locate(opened.app.docstore, opened.app.searcher, request)
         answer = located_within_budget(located, (*notes, *map(str, changes)), max_tokens=call.max_tokens)
-        return Answer(answer_text(answer), answer)
+        return Answer(format_places(answer), answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document from the web, to Markdown."""
         if not is_url(call.source):
             _, text = self.converted_file(call.source, call.collection)
         elif not self._config.serving.fetch_urls:
-            raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
+            raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS_HINT)
         else:
             with self.collections.using(call.collection) as opened:
                 text = opened.app.converter.convert_url(call.source)
-        answer = part_of_converted(call.source, text, call)
-        return Answer(converted_text(answer), answer)
+        answer = converted_within_budget(call.source, text, call)
+        return Answer(format_converted(answer), answer)
 
     def converted_file(self, name: str, collection: str) -> tuple[FilePath, str]:
         """Return the path of an indexed file, and the whole file as Markdown.
@@ -213,10 +228,10 @@ class Tools:
         with self.collections.using(collection) as opened:
             app = opened.app
             with app.docstore.snapshot() as snapshot:
-                path, _ = indexed_lines(snapshot, name)
+                path, _ = indexed_file_and_lines(snapshot, name)
             return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
 
-    def server_info(self, call: InfoArguments, reaches: Callable[[str], bool]) -> Answer:
+    def server_info(self, call: InfoArguments, grants_collection: Callable[[str], bool]) -> Answer:
         """Return the indexed directories of a collection, its index run, and the state of the model."""
         with self.collections.using(call.collection) as opened:
             status, may_index = opened.app.status, opened.app.writes
@@ -230,13 +245,13 @@ class Tools:
             model=Model(embedding.model, embedding.provider, None, self._model.state, self._model.message or None),
             index=index,
             run=self.jobs.of(call.collection).current(),
-            collections=tuple(name for name in self.collections.names() if name != DEFAULT and reaches(name)),
+            collections=tuple(name for name in self.collections.names() if name != DEFAULT and grants_collection(name)),
         )
         listed = directories
-        while listed and cost(object_for_models(info._replace(directories=listed))) > Budgets.INFO:
+        while listed and count_json_tokens(record_to_object(info._replace(directories=listed))) > Budgets.INFO:
             listed = listed[:-1]
         info = info._replace(directories=listed, left_out=len(directories) - len(listed))
-        return Answer(info_text(info, may_index=may_index), info)
+        return Answer(format_server_info(info, may_index=may_index), info)
 
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Return completions of the path of an indexed file, and their total number."""
@@ -244,9 +259,9 @@ class Tools:
         with self.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
             typed_paths = snapshot.path_lookup
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
-        return [path.removeprefix("/") for path in paths[:_MOST_COMPLETIONS]], len(paths)
+        return [path.removeprefix("/") for path in paths[:_MAX_COMPLETIONS]], len(paths)
 
-    def _available_mode(self, mode: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
+    def _mode_by_model_state(self, mode: SearchMode) -> tuple[SearchMode, tuple[str, ...]]:
         if mode is SearchMode.KEYWORD:
             return mode, ()
         timeout = SEMANTIC_TIMEOUT_SECONDS if mode is SearchMode.SEMANTIC else HYBRID_TIMEOUT_SECONDS
@@ -254,22 +269,22 @@ class Tools:
             return mode, ()
         if mode is SearchMode.SEMANTIC:
             raise ProviderError("the embedding model is still being loaded")
-        return SearchMode.KEYWORD, (_STILL_LOADING,)
+        return SearchMode.KEYWORD, (_MODEL_LOADING_NOTE,)
 
     @property
     def _config(self) -> Config:
         return self.collections.app.loaded.config
 
 
-def _search_answer(result: SearchResult, page: Page) -> Answer:
-    answer = fitting_answer(result, page)
-    return Answer(search_text(answer), answer, links(answer, result))
+def _search_answer(result: SearchResult, page: AnswerPage) -> Answer:
+    answer = search_answer_within_budget(result, page)
+    return Answer(format_search_answer(answer), answer, resource_links(answer, result))
 
 
-_SHARES = 16
-_READ_NEXT = "Next: get_content(path, start_line, end_line) reads one of these places.\n"
-_NOWHERE = "The name stands nowhere in what is indexed. Next: search for what it does.\n"
-_NOTHING = "Nothing in the index speaks for a place. Next: search with other words.\n"
+_N_SHARES_OF_BUDGET = 16
+_READ_NEXT_TEXT = "Next: get_content(path, start_line, end_line) reads one of these places.\n"
+_UNKNOWN_NAME_TEXT = "The name stands nowhere in what is indexed. Next: search for what it does.\n"
+_NO_PLACE_TEXT = "Nothing in the index speaks for a place. Next: search with other words.\n"
 
 
 def symbol_within_budget(
@@ -286,10 +301,10 @@ def symbol_within_budget(
 
     def answer(room: int) -> SymbolAnswer:
         text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
-        return whole._replace(answer=text + _READ_NEXT if symbol.is_any else _NOWHERE)
+        return whole._replace(answer=text + _READ_NEXT_TEXT if symbol.is_any else _UNKNOWN_NAME_TEXT)
 
-    rooms = (call.max_tokens * share // _SHARES for share in range(_SHARES, 0, -1))
-    fitting = next((part for room in rooms if _fits(part := answer(room), call.max_tokens)), None)
+    rooms = (call.max_tokens * share // _N_SHARES_OF_BUDGET for share in range(_N_SHARES_OF_BUDGET, 0, -1))
+    fitting = next((part for room in rooms if _fits_budget(part := answer(room), call.max_tokens)), None)
     if fitting is None:
         raise ArgumentError("max_tokens is too small for the definitions; repeat the call with more")
     return fitting
@@ -299,18 +314,23 @@ def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens:
     """Return the places to read, as many as fit."""
     whole = locate_answer(located, notes=notes)
     lines = plain(located_lines(located, paths=PathStyle())).splitlines(keepends=True)
-    n_lines = most_that_fit(len(lines), lambda n: _fits(_with_lines(whole, lines[:n]), max_tokens))
-    return _with_lines(whole, lines[:n_lines])
+    n_lines = largest_number_that_fits(
+        len(lines), lambda n: _fits_budget(_locate_answer_of_lines(whole, lines[:n]), max_tokens)
+    )
+    return _locate_answer_of_lines(whole, lines[:n_lines])
 
 
-def answer_text(answer: SymbolAnswer | LocateAnswer) -> str:
+def format_places(answer: SymbolAnswer | LocateAnswer) -> str:
     """Return an answer as text that is complete by itself."""
-    return "".join((answer.answer or "", *(f"Note: {one_line(note)}\n" for note in answer.notes)))
+    return "".join((answer.answer or "", *(f"Note: {escape_controls(note)}\n" for note in answer.notes)))
 
 
-def _with_lines(whole: LocateAnswer, lines: Sequence[str]) -> LocateAnswer:
-    return whole._replace(answer="".join((*lines, _READ_NEXT if lines else _NOTHING)))
+def _locate_answer_of_lines(whole: LocateAnswer, lines: Sequence[str]) -> LocateAnswer:
+    return whole._replace(answer="".join((*lines, _READ_NEXT_TEXT if lines else _NO_PLACE_TEXT)))
 
 
-def _fits(answer: SymbolAnswer | LocateAnswer, max_tokens: int) -> bool:
-    return cost(object_for_models(answer)) <= max_tokens and cost(answer_text(answer)) <= max_tokens
+def _fits_budget(answer: SymbolAnswer | LocateAnswer, max_tokens: int) -> bool:
+    return (
+        count_json_tokens(record_to_object(answer)) <= max_tokens
+        and count_json_tokens(format_places(answer)) <= max_tokens
+    )

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from directory_indexer.core.errors import UnavailableError, UsageError
-from directory_indexer.core.permissions import secret_is_open
+from directory_indexer.core.permissions import is_secret_readable_by_others
 
 TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
-SHORTEST_TOKEN = 16
-_HOW_TO_LOCK = f"make a key with: dirindex key new NAME; or give --token-file FILE or set {TOKEN_VARIABLE}"
-_ADDRESS = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
+MIN_TOKEN_CHARS = 16
+_AUTHENTICATION_HINT = f"make a key with: dirindex key new NAME; or give --token-file FILE or set {TOKEN_VARIABLE}"
+_ADDRESS_PATTERN = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[^:\[\]]+)):(?P<port>\d{1,5})")
 _LAST_PORT = 65_535
 _HTTP_PORT = 80
 
@@ -71,12 +71,12 @@ class Access:
         if not self.address.is_loopback:
             raise UsageError(
                 f"{self.address.host} can be reached from other machines, and there is no token and no key",
-                hint=f"{_HOW_TO_LOCK}; or listen on 127.0.0.1",
+                hint=f"{_AUTHENTICATION_HINT}; or listen on 127.0.0.1",
             )
         if self.needs_token:
             raise UsageError(
                 "every user of this machine could read the index, for there is no token and no key",
-                hint=f"{_HOW_TO_LOCK}; or --no-token, where everybody may",
+                hint=f"{_AUTHENTICATION_HINT}; or --no-token, where everybody may",
             )
 
     def allowed_hosts(self, port: int) -> list[str]:
@@ -106,7 +106,7 @@ def parse_address(text: str) -> HttpAddress:
     Raises:
         UsageError: the text has another form.
     """
-    match = _ADDRESS.fullmatch(f"127.0.0.1{text}" if text.startswith(":") else text)
+    match = _ADDRESS_PATTERN.fullmatch(f"127.0.0.1{text}" if text.startswith(":") else text)
     if not match or int(match["port"]) > _LAST_PORT:
         raise UsageError(f"invalid address '{text}' for --http", hint="write --http 127.0.0.1:8765")
     return HttpAddress(match["six"] or match["host"], int(match["port"]))
@@ -126,11 +126,11 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
                 token = opened.read().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--token-file '{file}' cannot be read: {error}") from error
-        if os.name == "posix" and secret_is_open(status):
+        if os.name == "posix" and is_secret_readable_by_others(status):
             raise UsageError(f"others can read the token in '{file}'", hint=f"chmod 600 '{file}'")
-    if (token or file is not None) and (len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable())):
+    if (token or file is not None) and (len(token) < MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable())):
         raise UsageError(
-            f"the token must have at least {SHORTEST_TOKEN} printable ASCII characters, on one line",
+            f"the token must have at least {MIN_TOKEN_CHARS} printable ASCII characters, on one line",
             hint="make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
         )
     return token
@@ -155,7 +155,7 @@ def listening_socket(address: HttpAddress) -> socket.socket:
     return listening
 
 
-def names_of(names: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
+def host_names(names: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
     """Return the host names that clients may use for this server.
 
     Raises:
@@ -167,7 +167,7 @@ def names_of(names: Sequence[str], address: HttpAddress) -> tuple[str, ...]:
     return (*names, socket.gethostname()) if is_everywhere else tuple(names)
 
 
-def url_of(access: Access) -> str:
+def server_url(access: Access) -> str:
     """Return the URL for clients; of a server on all addresses, with its first host name.
 
     Raises:

@@ -26,9 +26,9 @@ from typing import Final, NamedTuple
 from directory_indexer.core.errors import StoreError
 from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware.limits import Rate
-from directory_indexer.storage.registry.keys import Key, digest_of, key_of
+from directory_indexer.storage.registry.keys import Key, digest_secret, find_valid_key
 
-_AUTHORIZATION = b"authorization"
+_AUTHORIZATION_HEADER = b"authorization"
 ANONYMOUS = Key("anyone", b"", Right.ADMIN)
 """The key of all callers of a server that requires none."""
 
@@ -38,17 +38,17 @@ TOKEN_NAME = "token"  # noqa: S105 - the name of a key
 PAGE_HEADER: Final = b"x-dirindex-page"
 """The header of the secret that the page sends."""
 
-CODE_SECONDS: Final = 120
-_MOST_PASSES: Final = 50
-_NAME: Final = "page"
+LOGIN_CODE_SECONDS: Final = 120
+_MAX_SESSIONS: Final = 50
+_SESSION_COOKIE: Final = "page"
 _SAME_ORIGIN: Final = b"same-origin"
 
-FAILURES: Final = Rate(a_second=1.0, at_once=30)
-_MOST_ADDRESSES: Final = 10_000
+FAILURE_RATE: Final = Rate(a_second=1.0, at_once=30)
+_MAX_RECORDED_ADDRESSES: Final = 10_000
 _MAX_VALID_KEYS: Final = 256
-_PREFIX_BITS: Final = 64
+_IPV6_PREFIX_BITS: Final = 64
 
-_PAUSE_SECONDS: Final = 60.0
+_WRITE_INTERVAL_SECONDS: Final = 60.0
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -72,7 +72,7 @@ class Authenticator:
         self._login_throttle = login_throttle
         self._on_use = on_use
         self._browsers = browsers
-        self._token = (Key(TOKEN_NAME, digest_of(token), Right.ADMIN),) if token else ()
+        self._token = (Key(TOKEN_NAME, digest_secret(token), Right.ADMIN),) if token else ()
         self._needs_key = needs_key
 
     def caller(self, headers: Iterable[tuple[bytes, bytes]], *, address: str = "") -> Key | int | None:
@@ -89,12 +89,12 @@ class Authenticator:
         headers = list(headers)
         if self._browsers is not None and any(name == PAGE_HEADER for name, _ in headers):
             return self._browsers.key_of(headers)
-        credentials = [value for name, value in headers if name == _AUTHORIZATION]
+        credentials = [value for name, value in headers if name == _AUTHORIZATION_HEADER]
         scheme, _, secret = credentials[0].partition(b" ") if len(credentials) == 1 else (b"", b"", b"")
         presented = secret.strip().decode("latin-1") if scheme.lower() == b"bearer" else ""
-        if seconds := self._login_throttle.seconds_to_wait(address, digest_of(presented)):
+        if seconds := self._login_throttle.seconds_to_wait(address, digest_secret(presented)):
             return seconds
-        key = key_of(presented, (*self._token, *self._keys()), now=time.time())
+        key = find_valid_key(presented, (*self._token, *self._keys()), now=time.time())
         if key is None:
             self._login_throttle.failed(address)
         else:
@@ -123,19 +123,19 @@ class BrowserSessions:
         """The time of the last request of any session."""
 
     def new_code(self) -> str:
-        """Return a new code, which opens one session within `CODE_SECONDS`."""
+        """Return a new code, which opens one session within `LOGIN_CODE_SECONDS`."""
         code = secrets.token_urlsafe(32)
-        self._codes[digest_of(code)] = self._clock() + CODE_SECONDS
+        self._codes[digest_secret(code)] = self._clock() + LOGIN_CODE_SECONDS
         return code
 
     def admit(self, code: str) -> SessionSecrets | None:
         """Consume a code and open a session; None for a code that is unknown, used or expired."""
-        expires_at = self._codes.pop(digest_of(code), None)
-        if expires_at is None or self._clock() > expires_at or len(self._passes) >= _MOST_PASSES:
+        expires_at = self._codes.pop(digest_secret(code), None)
+        if expires_at is None or self._clock() > expires_at or len(self._passes) >= _MAX_SESSIONS:
             return None
         session = SessionSecrets(secrets.token_urlsafe(32), secrets.token_urlsafe(32))
-        digests = digest_of(session.cookie), digest_of(session.token)
-        self._passes[digests] = Key(_NAME, digests[0], self._right)
+        digests = digest_secret(session.cookie), digest_secret(session.token)
+        self._passes[digests] = Key(_SESSION_COOKIE, digests[0], self._right)
         self.seen_at = self._clock()
         return session
 
@@ -156,10 +156,10 @@ class BrowserSessions:
                     cookies += b";" + value
                 case header if header == PAGE_HEADER:
                     token = value
-        page_digest = digest_of(token.decode("latin-1"))
+        page_digest = digest_secret(token.decode("latin-1"))
         for (cookie, session_digest), key in self._passes.items():
             if hmac.compare_digest(session_digest, page_digest) and any(
-                hmac.compare_digest(cookie, digest_of(value)) for value in _cookie_values(cookies)
+                hmac.compare_digest(cookie, digest_secret(value)) for value in _cookie_values(cookies)
             ):
                 self.seen_at = self._clock()
                 return key if is_same_origin else key._replace(right=Right.READ)
@@ -174,44 +174,44 @@ class BrowserSessions:
 class LoginThrottle:
     """The addresses with failed attempts; the least recent are dropped beyond a limit."""
 
-    def __init__(self, rate: Rate = FAILURES, *, clock: Callable[[], float]) -> None:
+    def __init__(self, rate: Rate = FAILURE_RATE, *, clock: Callable[[], float]) -> None:
         self._rate = rate
         self._clock = clock
         self._records: OrderedDict[str, _Record] = OrderedDict()
 
     def seconds_to_wait(self, address: str, digest: bytes) -> int:
         """Return the seconds until a key from an address is checked; 0 for at once."""
-        record = self._record(address)
+        record = self._refilled_record(address)
         if digest in record.valid or record.n_tokens >= 1:
             return 0
         return math.ceil((1 - record.n_tokens) / self._rate.a_second)
 
     def failed(self, address: str) -> None:
         """Record a failed attempt."""
-        record = self._record(address)
-        self._put(address, record._replace(n_tokens=max(record.n_tokens - 1, 0.0)))
+        record = self._refilled_record(address)
+        self._store_record(address, record._replace(n_tokens=max(record.n_tokens - 1, 0.0)))
 
     def succeeded(self, address: str, digest: bytes) -> None:
         """Record a valid key."""
-        record = self._record(address)
+        record = self._refilled_record(address)
         if digest not in record.valid:
-            self._put(address, record._replace(valid=(*record.valid, digest)[-_MAX_VALID_KEYS:]))
+            self._store_record(address, record._replace(valid=(*record.valid, digest)[-_MAX_VALID_KEYS:]))
 
     def count(self) -> int:
         """Return the number of recorded addresses."""
         return len(self._records)
 
-    def _record(self, address: str) -> _Record:
+    def _refilled_record(self, address: str) -> _Record:
         now = self._clock()
         record = self._records.get(_network_of(address), _Record(float(self._rate.at_once), now))
         n_tokens = min(self._rate.at_once, record.n_tokens + (now - record.updated_at) * self._rate.a_second)
         return record._replace(n_tokens=n_tokens, updated_at=now)
 
-    def _put(self, address: str, record: _Record) -> None:
+    def _store_record(self, address: str, record: _Record) -> None:
         network = _network_of(address)
         self._records[network] = record
         self._records.move_to_end(network)
-        if len(self._records) > _MOST_ADDRESSES:
+        if len(self._records) > _MAX_RECORDED_ADDRESSES:
             self._records.popitem(last=False)
 
 
@@ -219,7 +219,7 @@ class KeyUses:
     """The unwritten times of use; the thread runs only while there are any, and for a minute afterwards."""
 
     def __init__(
-        self, write: Callable[[Mapping[bytes, float]], None], *, pause_seconds: float = _PAUSE_SECONDS
+        self, write: Callable[[Mapping[bytes, float]], None], *, pause_seconds: float = _WRITE_INTERVAL_SECONDS
     ) -> None:
         self._write = write
         self._pause_seconds = pause_seconds
@@ -233,7 +233,7 @@ class KeyUses:
         with self._lock:
             self._used_at[digest] = time.time()
             if self._thread is None and not self._is_closed.is_set():
-                self._thread = threading.Thread(target=self._write_periodically, name="key uses", daemon=True)
+                self._thread = threading.Thread(target=self._write_until_idle, name="key uses", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
@@ -242,15 +242,15 @@ class KeyUses:
         if thread := self._thread:
             thread.join()
 
-    def _write_periodically(self) -> None:
-        while used_at := self._take_all():
+    def _write_until_idle(self) -> None:
+        while used_at := self._take_unwritten():
             try:
                 self._write(used_at)
             except StoreError as error:  # these times are lost; no request depends on them
                 _log.warning("when keys were used cannot be written: %s", error.message)
             self._is_closed.wait(self._pause_seconds)
 
-    def _take_all(self) -> dict[bytes, float]:
+    def _take_unwritten(self) -> dict[bytes, float]:
         with self._lock:
             used_at, self._used_at = self._used_at, {}
             if not used_at:
@@ -277,4 +277,4 @@ def _network_of(address: str) -> str:
         return address
     if isinstance(ip_address, ipaddress.IPv4Address):
         return address
-    return str(ip_address.ipv4_mapped or ipaddress.ip_network((int(ip_address), _PREFIX_BITS), strict=False))
+    return str(ip_address.ipv4_mapped or ipaddress.ip_network((int(ip_address), _IPV6_PREFIX_BITS), strict=False))

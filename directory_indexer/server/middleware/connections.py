@@ -20,7 +20,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.middleware.request_context import CLOSING, CONNECTION
+from directory_indexer.server.middleware.request_context import CLOSING, CONNECTION_KEY
 
 with lazily:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -63,7 +63,7 @@ class TimeoutConnection(H11Protocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.app_state = {**self.app_state, CONNECTION: self}
+        self.app_state = {**self.app_state, CONNECTION_KEY: self}
 
     @property
     def awaits_body(self) -> bool:
@@ -72,7 +72,7 @@ class TimeoutConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in its base class
         """Start the timeouts; at the connection limit, a waiting connection is evicted."""
-        self._make_room()
+        self._close_longest_waiting()
         super().connection_made(transport)
         self._raw_transport = transport
         self.transport = cast("asyncio.Transport", _LingeringTransport(transport, self))
@@ -90,7 +90,7 @@ class TimeoutConnection(H11Protocol):
         self._n_bytes += len(data)
         if self.is_ending:
             if self._n_bytes > self.patience.linger_bytes:
-                self._abort()
+                self._abort_transport()
             return
         super().data_received(data)
         self._wait_for_request()
@@ -113,7 +113,7 @@ class TimeoutConnection(H11Protocol):
     def pause_writing(self) -> None:
         """Start the timeout of reading."""
         super().pause_writing()
-        self._write_timer = self.loop.call_later(self.patience.stalled_seconds, self._abort)
+        self._write_timer = self.loop.call_later(self.patience.stalled_seconds, self._abort_transport)
 
     def resume_writing(self) -> None:
         """Cancel the timeout of reading."""
@@ -121,7 +121,7 @@ class TimeoutConnection(H11Protocol):
         if self._write_timer is not None:
             self._write_timer.cancel()
 
-    def _make_room(self) -> None:
+    def _close_longest_waiting(self) -> None:
         if self.limit_concurrency is None or len(self.connections) + 1 < self.limit_concurrency:
             return
         waiting: defaultdict[tuple[bytes, object], list[TimeoutConnection]] = defaultdict(list)
@@ -141,7 +141,7 @@ class TimeoutConnection(H11Protocol):
     def give_way(self) -> None:
         """Close the connection to make room for another one."""
         self.connections.discard(self)
-        self._abort()
+        self._abort_transport()
 
     def close(self) -> None:
         """Close the connection after the client has read the response or its time is up.
@@ -157,12 +157,12 @@ class TimeoutConnection(H11Protocol):
         self.waits_since, self._n_bytes = self.loop.time(), 0
         if self._request_timer is not None:
             self._request_timer.cancel()
-        self._request_timer = self.loop.call_later(self.patience.linger_seconds, self._abort)
+        self._request_timer = self.loop.call_later(self.patience.linger_seconds, self._abort_transport)
         self.flow.resume_reading()
         with contextlib.suppress(OSError):  # the client has disconnected
             self._raw_transport.write_eof()
 
-    def _abort(self) -> None:
+    def _abort_transport(self) -> None:
         self._raw_transport.abort()
 
     def _wait_for_request(self) -> None:
@@ -175,7 +175,7 @@ class TimeoutConnection(H11Protocol):
             self._awaited_state, self.waits_since, self._n_bytes = state, self.loop.time(), 0
         self.is_waiting = state in {h11.IDLE, h11.SEND_BODY}
         if self.is_waiting:
-            self._request_timer = self.loop.call_at(self.waits_since + self._timeout_seconds(), self._abort)
+            self._request_timer = self.loop.call_at(self.waits_since + self._timeout_seconds(), self._abort_transport)
 
     def _timeout_seconds(self) -> float:
         if self._awaited_state is h11.IDLE:
@@ -218,11 +218,11 @@ class GracefulShutdown:
         if scope["type"] != "http" or self._is_exempt(scope):
             await self._app(scope, receive, send)
         elif self.is_ending:
-            await _refuse(send)
+            await _respond_closing(send)
         else:
             await self._answer(scope, receive, send)
 
-    async def answer_all(self, *, within: float) -> None:
+    async def finish_requests(self, *, within: float) -> None:
         """Reject new requests, and wait for those in flight; after `within` seconds they are cancelled with 503."""
         self.is_ending = True
         if not self._in_flight:
@@ -249,14 +249,14 @@ class GracefulShutdown:
             with request:
                 await self._app(scope, receive, noting)
             if request.cancelled_caught and not has_begun:
-                await _refuse(send)
+                await _respond_closing(send)
         finally:
             self._in_flight.discard(request)
             if self.is_ending and not self._in_flight:
                 self._is_idle.set()
 
 
-async def _refuse(send: Send) -> None:
+async def _respond_closing(send: Send) -> None:
     headers = [*CLOSING.headers(), (b"connection", b"close")]
     await send({"type": "http.response.start", "status": CLOSING.status, "headers": headers})
     await send({"type": "http.response.body", "body": CLOSING.body()})

@@ -18,7 +18,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware import request_context
 from directory_indexer.server.middleware.authentication import Authenticator
-from directory_indexer.server.middleware.limits import Buckets, Budgets, Claim, Stage
+from directory_indexer.server.middleware.limits import BudgetClaim, Budgets, RequestStage, TokenBuckets
 from directory_indexer.server.middleware.monitoring import Metrics, log_request
 from directory_indexer.server.middleware.request_context import (
     Connection,
@@ -26,8 +26,8 @@ from directory_indexer.server.middleware.request_context import (
     RequestContext,
     Route,
     connection_of,
-    id_of_request,
     request_id,
+    safe_request_id,
 )
 from directory_indexer.storage.registry.keys import Key
 from directory_indexer.telemetry import spans
@@ -39,7 +39,7 @@ with lazily:
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"))
 
-_GONE = 499
+_CLIENT_CLOSED_REQUEST = 499
 """The conventional status in logs for clients that disconnect before the response."""
 
 _log = logging.getLogger("dirindex.serve")
@@ -53,7 +53,7 @@ class GuardPolicy:
     """Returns the route of a path and a method."""
 
     authenticator: Authenticator
-    buckets: Buckets
+    buckets: TokenBuckets
     answers_to: Callable[[str], bool]
     """Whether a Host header names this server."""
 
@@ -78,7 +78,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         client_id = _header(scope, b"x-request-id")
-        context = RequestContext(id_of_request(client_id), self._rules.route_of(scope["path"], scope["method"]))
+        context = RequestContext(safe_request_id(client_id), self._rules.route_of(scope["path"], scope["method"]))
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         token = request_id.set(context.request_id)
         exchange = _Exchange(context, connection_of(scope), receive, send)
@@ -102,24 +102,24 @@ class RequestGuard:
     async def _answer(self, scope: Scope, exchange: _Exchange) -> None:
         context = exchange.context
         try:
-            exchange.refusal = self._refusal(scope, exchange)
+            exchange.refusal = self._find_problem(scope, exchange)
             if exchange.refusal is None:
                 context.enter(scope)
                 await self._app(scope, exchange.receive, exchange.send)
         except BusyError:
             exchange.refusal = request_context.BUSY
         except ClientDisconnect:  # there is no one to respond to, unless the guard itself caused it
-            context.status = context.status or _GONE
+            context.status = context.status or _CLIENT_CLOSED_REQUEST
         except Exception:
             if exchange.refusal is None:
                 _log.exception("a request failed because of a bug")
-                exchange.refusal = request_context.BUG
+                exchange.refusal = request_context.INTERNAL_ERROR
             if exchange.has_begun:
                 raise
         if exchange.refusal is not None and not exchange.has_begun:
             await exchange.refuse(exchange.refusal)
 
-    def _refusal(self, scope: Scope, exchange: _Exchange) -> Problem | None:
+    def _find_problem(self, scope: Scope, exchange: _Exchange) -> Problem | None:
         context = exchange.context
         if _is_misframed(scope):
             return request_context.MISFRAMED
@@ -141,35 +141,35 @@ class RequestGuard:
     def _length_problem(scope: Scope, route: Route) -> Problem | None:
         length = _header(scope, b"content-length")
         is_too_long = length.isdigit() and int(length) > route.longest_body
-        return request_context.too_large(route.longest_body) if is_too_long else None
+        return request_context.body_too_large(route.longest_body) if is_too_long else None
 
     def _key_problem(self, scope: Scope, context: RequestContext) -> Problem | None:
         if context.route.needs is None:
             return None
         try:
-            caller = self._rules.authenticator.caller(scope["headers"], address=_address(scope))
+            caller = self._rules.authenticator.caller(scope["headers"], address=_client_address(scope))
         except StoreError:
             _log.exception("the keys cannot be read")
             return request_context.KEYS_UNREADABLE
         if isinstance(caller, int):
-            return request_context.GUESSING._replace(retry_seconds=caller)
+            return request_context.TOO_MANY_WRONG_KEYS._replace(retry_seconds=caller)
         context.key = caller
-        return request_context.NO_KEY if caller is None else self._limit_problem(caller, context.route)
+        return request_context.KEY_REQUIRED if caller is None else self._limit_problem(caller, context.route)
 
     def _limit_problem(self, key: Key, route: Route) -> Problem | None:
         """Return the problem if a key lacks a right or exceeds its rate limit."""
         if route.needs is not None and not key.may(route.needs):
-            return request_context.no_right(key.name, route.needs)
-        if route.collection is not None and not key.reaches(route.collection):
-            return request_context.no_collection(route.collection)
+            return request_context.missing_right(key.name, route.needs)
+        if route.collection is not None and not key.grants_collection(route.collection):
+            return request_context.collection_not_found(route.collection)
         seconds = self._rules.buckets.take(key.digest)
-        return request_context.TOO_OFTEN._replace(retry_seconds=seconds) if seconds else None
+        return request_context.RATE_EXCEEDED._replace(retry_seconds=seconds) if seconds else None
 
     def _budget_problem(self, exchange: _Exchange) -> Problem | None:
         key, route = exchange.context.key, exchange.context.route
         if key is None or route.needs is Right.METRICS:
             return None
-        return exchange.claim_room(self._rules.budgets, key.digest)
+        return exchange.claim_budget(self._rules.budgets, key.digest)
 
 
 class _Exchange:
@@ -180,7 +180,7 @@ class _Exchange:
         self.refusal: Problem | None = None
         self.has_begun = False
         self._connection = connection
-        self._claim: Claim | None = None
+        self._claim: BudgetClaim | None = None
         self._receive = receive
         self._send = send
 
@@ -188,12 +188,12 @@ class _Exchange:
     def _awaits_body(self) -> bool:
         return self._connection is not None and self._connection.awaits_body
 
-    def claim_room(self, budgets: Budgets, digest: bytes) -> Problem | None:
+    def claim_budget(self, budgets: Budgets, digest: bytes) -> Problem | None:
         """Count the request in the budget of its key, in the body stage until the body is complete."""
         if self._connection is not None:
             self._connection.owner = digest
-        self._claim = Claim(budgets, digest)
-        return self._claim.enter(Stage.BODY if self._awaits_body else self._stage_of_answer)
+        self._claim = BudgetClaim(budgets, digest)
+        return self._claim.enter(RequestStage.BODY if self._awaits_body else self._stage_of_answer)
 
     def release(self) -> None:
         """Remove the request from the budget of its key."""
@@ -212,7 +212,7 @@ class _Exchange:
     def _limit_problem(self, n_bytes: int, *, has_ended: bool) -> Problem | None:
         longest = self.context.route.longest_body
         if self.context.bytes_in > longest:
-            return request_context.too_large(longest)
+            return request_context.body_too_large(longest)
         if self._claim is None:
             return None
         if refusal := self._claim.add_bytes(n_bytes):
@@ -220,8 +220,8 @@ class _Exchange:
         return self._claim.enter(self._stage_of_answer) if has_ended else None
 
     @property
-    def _stage_of_answer(self) -> Stage:
-        return Stage.STREAM if self.context.route.is_stream else Stage.ANSWER
+    def _stage_of_answer(self) -> RequestStage:
+        return RequestStage.STREAM if self.context.route.is_stream else RequestStage.ANSWER
 
     async def send(self, message: Message) -> None:
         """Send a part of the response, unless the request was rejected before the response began."""
@@ -275,7 +275,7 @@ def _is_misframed(scope: Scope) -> bool:
     return b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0")
 
 
-def _address(scope: Scope) -> str:
+def _client_address(scope: Scope) -> str:
     """Return the address of the client; empty if it is unknown, as behind a Unix socket."""
     client = scope.get("client")
     return str(client[0]) if client else ""

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.middleware.request_context import BUSY, TOO_MANY, Problem
+from directory_indexer.server.middleware.request_context import BUSY, TOO_MANY_REQUESTS, Problem
 
 with lazily:
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -32,7 +32,7 @@ class Rate(NamedTuple):
     at_once: int
 
 
-class Buckets:
+class TokenBuckets:
     """A token bucket for each key: every request takes a token, and tokens are refilled over time."""
 
     def __init__(self, rate: Rate, *, clock: Callable[[], float]) -> None:
@@ -50,7 +50,7 @@ class Buckets:
         return 0 if has_token else math.ceil((1 - n_tokens) / self._rate.a_second)
 
 
-class Stage(StrEnum):
+class RequestStage(StrEnum):
     """The stages of a request in progress."""
 
     BODY = "body"
@@ -61,59 +61,59 @@ class Stage(StrEnum):
     """An event stream until the client disconnects."""
 
 
-MOST_OF_KEY: Final = {Stage.BODY: 64, Stage.ANSWER: 64, Stage.STREAM: 100}
+MAX_REQUESTS_OF_KEY: Final = {RequestStage.BODY: 64, RequestStage.ANSWER: 64, RequestStage.STREAM: 100}
 """Fewer responses than calls may be queued, and in total fewer than the connection limit."""
 
-MOST_BYTES_OF_KEY: Final = 536_870_912
-MOST_ANSWERS: Final = 300
+MAX_BYTES_OF_KEY: Final = 536_870_912
+MAX_ANSWERS: Final = 300
 """The responses in progress of all keys together; beyond it, only keys with few of them get another one."""
 
-_FEW: Final = 8
+_ALWAYS_ALLOWED: Final = 8
 
 
 class Budgets:
     """The requests in progress of each key by stage, and the bytes of their bodies."""
 
     def __init__(self) -> None:
-        self._n_requests: Counter[tuple[bytes, Stage]] = Counter()
+        self._n_requests: Counter[tuple[bytes, RequestStage]] = Counter()
         self._n_bytes: Counter[bytes] = Counter()
         self._n_answers = 0
 
-    def refusal(self, digest: bytes, stage: Stage) -> Problem | None:
+    def refusal(self, digest: bytes, stage: RequestStage) -> Problem | None:
         """Return the problem if a key may not have another request in a stage."""
         number = self._n_requests[digest, stage]
-        if number >= MOST_OF_KEY[stage]:
-            return TOO_MANY
-        is_full = stage is Stage.ANSWER and self._n_answers >= MOST_ANSWERS
-        return BUSY if is_full and number >= _FEW else None
+        if number >= MAX_REQUESTS_OF_KEY[stage]:
+            return TOO_MANY_REQUESTS
+        is_full = stage is RequestStage.ANSWER and self._n_answers >= MAX_ANSWERS
+        return BUSY if is_full and number >= _ALWAYS_ALLOWED else None
 
-    def add(self, digest: bytes, stage: Stage, number: int) -> None:
+    def add(self, digest: bytes, stage: RequestStage, number: int) -> None:
         """Add requests of a key, or remove them by a negative number."""
-        _add(self._n_requests, (digest, stage), number)
-        self._n_answers += number if stage is Stage.ANSWER else 0
+        _add_to_counter(self._n_requests, (digest, stage), number)
+        self._n_answers += number if stage is RequestStage.ANSWER else 0
 
     def add_bytes(self, digest: bytes, number: int) -> Problem | None:
         """Add bytes of a body, or remove them by a negative number; return the problem if its key has too many."""
-        _add(self._n_bytes, digest, number)
-        return TOO_MANY if self._n_bytes[digest] > MOST_BYTES_OF_KEY else None
+        _add_to_counter(self._n_bytes, digest, number)
+        return TOO_MANY_REQUESTS if self._n_bytes[digest] > MAX_BYTES_OF_KEY else None
 
 
-class Claim:
+class BudgetClaim:
     """The share of a request in the budget of its key."""
 
     def __init__(self, budgets: Budgets, digest: bytes) -> None:
         self._budgets = budgets
         self._digest = digest
-        self._stage: Stage | None = None
+        self._stage: RequestStage | None = None
         self._n_bytes = 0
 
-    def enter(self, stage: Stage) -> Problem | None:
+    def enter(self, stage: RequestStage) -> Problem | None:
         """Move to a stage, or return the problem if there is no room."""
         if stage is self._stage:
             return None
         if refusal := self._budgets.refusal(self._digest, stage):
             return refusal
-        self._leave()
+        self._leave_session()
         self._stage = stage
         self._budgets.add(self._digest, stage, 1)
         return None
@@ -125,21 +125,21 @@ class Claim:
 
     def release(self) -> None:
         """Remove the request and its body from the budget."""
-        self._leave()
+        self._leave_session()
         self._budgets.add_bytes(self._digest, -self._n_bytes)
 
-    def _leave(self) -> None:
+    def _leave_session(self) -> None:
         if self._stage is not None:
             self._budgets.add(self._digest, self._stage, -1)
 
 
-def _add(counts: Counter[_Counted], counted: _Counted, number: int) -> None:
+def _add_to_counter(counts: Counter[_Counted], counted: _Counted, number: int) -> None:
     counts[counted] += number
     if not counts[counted]:  # otherwise the counters would grow with the number of keys
         del counts[counted]
 
 
-_SESSION = b"mcp-session-id"
+_SESSION_HEADER = b"mcp-session-id"
 _NOT_FOUND = 404
 
 
@@ -171,9 +171,9 @@ class SessionLimit:
             return
         owner = self._owner_of(scope)
         scope = {**scope, "user": _user(owner)}
-        name = next((value for name, value in scope["headers"] if name == _SESSION), None)
+        name = next((value for name, value in scope["headers"] if name == _SESSION_HEADER), None)
         if name is None:
-            await self._open(scope, receive, send)
+            await self._answer_session_start(scope, receive, send)
             return
         session = self._sessions.get(name)
         if session is None or session.owner != owner:
@@ -181,17 +181,17 @@ class SessionLimit:
             return
         session.n_requests += 1
         try:
-            await self._app(scope, receive, self._detecting_close(name, scope, send))
+            await self._app(scope, receive, self._send_noting_close(name, scope, send))
         finally:
-            self._leave(name)
+            self._leave_session(name)
 
-    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_session_start(self, scope: Scope, receive: Receive, send: Send) -> None:
         opened = b""
 
         async def noting(message: Message) -> None:
             nonlocal opened
             if message["type"] == "http.response.start":
-                opened = dict(message["headers"]).get(_SESSION, b"")
+                opened = dict(message["headers"]).get(_SESSION_HEADER, b"")
                 if opened:  # its client may send the next request before this response ends
                     self._sessions[opened] = _Session(self._owner_of(scope))
             await send(message)
@@ -200,18 +200,18 @@ class SessionLimit:
             await self._app(scope, receive, noting)
         finally:
             if opened:
-                self._leave(opened)
+                self._leave_session(opened)
         if opened:
-            await self._make_room(scope, except_for=opened)
+            await self._close_idle_session(scope, except_for=opened)
 
-    def _leave(self, name: bytes) -> None:
+    def _leave_session(self, name: bytes) -> None:
         """Count a request as finished, unless its session has been closed in the meantime."""
         session = self._sessions.pop(name, None)
         if session is not None:
             session.n_requests -= 1
             self._sessions[name] = session
 
-    def _detecting_close(self, name: bytes, scope: Scope, send: Send) -> Send:
+    def _send_noting_close(self, name: bytes, scope: Scope, send: Send) -> Send:
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start" and (
                 scope["method"] == "DELETE" or message["status"] == _NOT_FOUND
@@ -221,12 +221,12 @@ class SessionLimit:
 
         return noting
 
-    async def _make_room(self, scope: Scope, *, except_for: bytes) -> None:
+    async def _close_idle_session(self, scope: Scope, *, except_for: bytes) -> None:
         headers = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
         # Chosen anew each time: while one is closed, others may be used or closed.
         while (name := self._session_to_close(except_for)) is not None:
             session = self._sessions.pop(name)
-            ending = {"method": "DELETE", "headers": [*headers, (_SESSION, name)], "user": _user(session.owner)}
+            ending = {"method": "DELETE", "headers": [*headers, (_SESSION_HEADER, name)], "user": _user(session.owner)}
             await self._app({**scope, **ending}, _receive_empty_body, _discard_message)
 
     def _session_to_close(self, except_for: bytes) -> bytes | None:

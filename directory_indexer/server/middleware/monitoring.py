@@ -27,9 +27,9 @@ from directory_indexer.server.middleware.request_context import RequestContext, 
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Recorder
 
-REQUESTS: Final = logging.getLogger("dirindex.serve.requests")
-_OWN = "dirindex"
-_FACTS = "facts"
+REQUEST_LOGGER: Final = logging.getLogger("dirindex.serve.requests")
+_OWN_LOGGER = "dirindex"
+_FACTS_ATTRIBUTE = "facts"
 
 
 class LogFormat(StrEnum):
@@ -50,7 +50,7 @@ def start_logging(log_format: LogFormat, *, verbose: bool) -> None:
         handlers.append(_TelemetryHandler(recorder))
     logging.basicConfig(level=level, handlers=handlers)
     if log_format is LogFormat.JSON or recorder:
-        REQUESTS.setLevel(logging.INFO)
+        REQUEST_LOGGER.setLevel(logging.INFO)
 
 
 def formatter(log_format: LogFormat) -> logging.Formatter:
@@ -70,12 +70,12 @@ def log_request(context: RequestContext, *, method: str, seconds: float) -> None
         "key": context.key.name if context.key else "",
         **({"refusal": context.refusal} if context.refusal else {}),
     }
-    REQUESTS.info("request", extra={_FACTS: facts})
+    REQUEST_LOGGER.info("request", extra={_FACTS_ATTRIBUTE: facts})
 
 
 class _TextFormatter(LineFormatter):
     def format(self, record: logging.LogRecord) -> str:
-        facts = getattr(record, _FACTS, {})
+        facts = getattr(record, _FACTS_ATTRIBUTE, {})
         message = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in facts.items())])
         request = f" [{request_id.get()}]" if request_id.get() else ""
         return format_log_lines(f"dirindex serve{request}", message, self.traceback_of(record))
@@ -86,7 +86,7 @@ class _JsonFormatter(logging.Formatter):
         line: dict[str, object] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03}Z",
             "level": record.levelname.lower(),
-            "event": _event(record),
+            "event": _event_name(record),
             **_facts(record),
         }
         if trace_id := spans.trace_id():
@@ -102,17 +102,17 @@ class _TelemetryHandler(logging.Handler):
         self._recorder = recorder
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._recorder.line(record.levelno, _event(record), _facts(record))
+        self._recorder.line(record.levelno, _event_name(record), _facts(record))
 
 
-def _event(record: logging.LogRecord) -> str:
-    is_own = record.name.partition(".")[0] == _OWN
+def _event_name(record: logging.LogRecord) -> str:
+    is_own = record.name.partition(".")[0] == _OWN_LOGGER
     return str(record.msg) if is_own else f"{record.name} at {record.module}:{record.lineno}"
 
 
 def _facts(record: logging.LogRecord) -> dict[str, object]:
     facts: dict[str, object] = {"request_id": request_id.get()} if request_id.get() else {}
-    facts |= getattr(record, _FACTS, {})
+    facts |= getattr(record, _FACTS_ATTRIBUTE, {})
     if record.exc_info and record.exc_info[0]:
         facts |= {"exception": record.exc_info[0].__qualname__, "raised_at": _traceback_lines(record.exc_info[2])}
     return facts
@@ -122,8 +122,8 @@ def _traceback_lines(frames: TracebackType | None) -> list[str]:
     return [f"{frame.f_globals.get('__name__')}:{line}" for frame, line in traceback.walk_tb(frames)]
 
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_EDGES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_HISTOGRAM_EDGES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
 Gauges: TypeAlias = Mapping[str, tuple[str, Callable[[], float]]]
 """Gauges by name: a description and a function that returns the current value."""
@@ -161,41 +161,41 @@ class Metrics:
             return "\n".join([*self._lines(), ""])
 
     def _lines(self) -> Iterator[str]:
-        yield from _head("requests_total", "counter", "Requests that were answered.")
+        yield from _metric_header("requests_total", "counter", "Requests that were answered.")
         for (method, route, status), number in sorted(self._requests.items()):
             yield f'dirindex_requests_total{{method="{method}",route="{route}",status="{status}"}} {number}'
-        yield from _head("refusals_total", "counter", "Requests that the gate refused, by what for.")
+        yield from _metric_header("refusals_total", "counter", "Requests that the gate refused, by what for.")
         for reason, number in sorted(self._refusals.items()):
             yield f'dirindex_refusals_total{{reason="{reason}"}} {number}'
-        yield from _head("body_bytes_total", "counter", "Bytes of bodies.")
+        yield from _metric_header("body_bytes_total", "counter", "Bytes of bodies.")
         for direction, number in sorted(self._bytes.items()):
             yield f'dirindex_body_bytes_total{{direction="{direction}"}} {number}'
-        yield from _head("request_seconds", "histogram", "How long answers took.")
+        yield from _metric_header("request_seconds", "histogram", "How long answers took.")
         for route, histogram in sorted(self._seconds.items()):
             yield from histogram.lines(f'route="{route}"')
         for name, (meaning, value) in self._gauges.items():
-            yield from _head(name, "gauge", meaning)
+            yield from _metric_header(name, "gauge", meaning)
             yield f"dirindex_{name} {value():g}"
 
 
 class _Histogram:
     def __init__(self) -> None:
-        self._counts = [0] * (len(_EDGES) + 1)
+        self._counts = [0] * (len(_HISTOGRAM_EDGES) + 1)
         self._sum = 0.0
 
     def add(self, seconds: float) -> None:
-        at = next((at for at, edge in enumerate(_EDGES) if seconds <= edge), len(_EDGES))
+        at = next((at for at, edge in enumerate(_HISTOGRAM_EDGES) if seconds <= edge), len(_HISTOGRAM_EDGES))
         self._counts[at] += 1
         self._sum += seconds
 
     def lines(self, labels: str) -> Iterator[str]:
         total = 0
-        for edge, count in zip((*_EDGES, "+Inf"), self._counts, strict=True):
+        for edge, count in zip((*_HISTOGRAM_EDGES, "+Inf"), self._counts, strict=True):
             total += count
             yield f'dirindex_request_seconds_bucket{{{labels},le="{edge}"}} {total}'
         yield f"dirindex_request_seconds_sum{{{labels}}} {self._sum:.6f}"
         yield f"dirindex_request_seconds_count{{{labels}}} {total}"
 
 
-def _head(name: str, kind: str, meaning: str) -> tuple[str, str]:
+def _metric_header(name: str, kind: str, meaning: str) -> tuple[str, str]:
     return f"# HELP dirindex_{name} {meaning}", f"# TYPE dirindex_{name} {kind}"

@@ -17,8 +17,8 @@ from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.storage.registry.keys import Key
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_SCOPE = "dirindex.visit"
-CONNECTION: Final = "dirindex.connection"
+_CONTEXT_KEY = "dirindex.visit"
+CONNECTION_KEY: Final = "dirindex.connection"
 """The key of the connection in the state of a request."""
 
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
@@ -72,18 +72,18 @@ class RequestContext:
         """Whether the key has the right to write."""
         return self.key is not None and self.key.may(Right.WRITE)
 
-    def reaches(self, collection: str) -> bool:
+    def grants_collection(self, collection: str) -> bool:
         """Whether the key grants access to a collection."""
-        return self.key is not None and self.key.reaches(collection)
+        return self.key is not None and self.key.grants_collection(collection)
 
     def enter(self, scope: MutableMapping[str, Any]) -> None:
         """Store the context in the ASGI scope."""
-        scope[_SCOPE] = self
+        scope[_CONTEXT_KEY] = self
 
 
 def connection_of(scope: MutableMapping[str, Any]) -> Connection | None:
     """Return the connection of a request, if there is one."""
-    connection: Connection | None = scope.get("state", {}).get(CONNECTION)
+    connection: Connection | None = scope.get("state", {}).get(CONNECTION_KEY)
     return connection
 
 
@@ -98,12 +98,12 @@ def origin_of(key: Key | None) -> Origin:
 
 def context_of(scope: MutableMapping[str, Any]) -> RequestContext:
     """Return the context of a request."""
-    context = scope[_SCOPE]
+    context = scope[_CONTEXT_KEY]
     assert isinstance(context, RequestContext)  # noqa: S101 - the guard has stored it
     return context
 
 
-def id_of_request(client_id: str) -> str:
+def safe_request_id(client_id: str) -> str:
     """Return the request id of the client if it is safe for logs, or else a random one."""
     return client_id if _SAFE_ID.fullmatch(client_id) else secrets.token_hex(16)
 
@@ -152,7 +152,7 @@ class RefusedError(Exception):
         self.problem = problem
 
 
-def too_large(most: int) -> Problem:
+def body_too_large(most: int) -> Problem:
     """Return the problem of a body that is too large."""
     return Problem(413, "too_large", f"the body has more than {most:,} bytes")
 
@@ -162,32 +162,34 @@ MISFRAMED = Problem(
 )
 MISDIRECTED = Problem(421, "misdirected", "the Host header names none of the names of this server")
 FOREIGN_ORIGIN = Problem(403, "foreign_origin", "web pages of another origin may not ask")
-NO_KEY = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
-TOO_OFTEN = Problem(429, "too_many_requests", "this key asks too often")
-TOO_MANY = Problem(429, "too_many_requests", "this key has as much in hand as it may", retry_seconds=1)
-GUESSING = Problem(429, "too_many_requests", "too many keys from your address were none; no key is looked at now")
+KEY_REQUIRED = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
+RATE_EXCEEDED = Problem(429, "too_many_requests", "this key asks too often")
+TOO_MANY_REQUESTS = Problem(429, "too_many_requests", "this key has as much in hand as it may", retry_seconds=1)
+TOO_MANY_WRONG_KEYS = Problem(
+    429, "too_many_requests", "too many keys from your address were none; no key is looked at now"
+)
 BUSY = Problem(503, "busy", "the server has as much to do as it can take", retry_seconds=1)
 KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read now; the log of the server says why", 2)
 CLOSING = Problem(503, "closing", "the server is about to end", retry_seconds=5)
-BUG = Problem(500, "internal", "a bug: the log of the server has more under the id of this request")
+INTERNAL_ERROR = Problem(500, "internal", "a bug: the log of the server has more under the id of this request")
 
 
-def no_such_path() -> Problem:
+def path_not_found() -> Problem:
     """Return the problem of an unknown path."""
     return Problem(404, "not_found", "there is nothing at this path; /openapi.json tells what there is")
 
 
-def no_such_method(methods: Sequence[str]) -> Problem:
+def method_not_allowed(methods: Sequence[str]) -> Problem:
     """Return the problem of an unsupported method of a path."""
     allowed = ", ".join(sorted(methods))
     return Problem(405, "method_not_allowed", f"this path is asked by {allowed}", allowed=allowed)
 
 
-def no_collection(name: str) -> Problem:
+def collection_not_found(name: str) -> Problem:
     """Return the problem of an unknown collection, or of one that a key does not grant access to."""
     return Problem(404, "not_found", f"there is no collection '{name}'")
 
 
-def no_right(name: str, needed: str) -> Problem:
+def missing_right(name: str, needed: str) -> Problem:
     """Return the problem of a key without the needed right."""
     return Problem(403, "forbidden", f"the key '{name}' does not have the right '{needed}'")

@@ -13,27 +13,29 @@ from directory_indexer.api.runs import administrative_entry
 from directory_indexer.collections.background import OperationRunningError
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ConflictError, DirIndexError, LockedError, NotIndexedError, UsageError
-from directory_indexer.server.admin_jobs import backup_place
-from directory_indexer.server.middleware.monitoring import CONTENT_TYPE
+from directory_indexer.server.admin_jobs import backup_directory
+from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE
 from directory_indexer.server.middleware.request_context import CLOSING, Problem, RefusedError
 from directory_indexer.server.model import ModelState
 from directory_indexer.server.rest.arguments import AdminCall, BackupCall, CollectionCall, DescribeCall, NoArguments
 from directory_indexer.server.rest.background import PATH, operation_id
-from directory_indexer.server.rest.documentation import pages
+from directory_indexer.server.rest.documentation import documentation_pages
 from directory_indexer.server.rest.operations import Content, Reply, Services
 from directory_indexer.server.startup import NAME
 from directory_indexer.storage.registry.operations import OperationKind
 
-_STARTED = 202
-OCCUPIED = Problem(409, "occupied", "another administrative operation goes on")
-ONLY_SOME = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
+_HTTP_STARTED = 202
+OPERATION_IN_PROGRESS = Problem(409, "occupied", "another administrative operation goes on")
+KEY_NOT_FOR_ALL = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
 
-_CREATED, _OK, _ACCEPTED, _GONE = 201, 200, 202, 204
-_PATH = "/api/v1/collections"
+_HTTP_CREATED, _HTTP_OK, _HTTP_ACCEPTED, _GONE = 201, 200, 202, 204
+_COLLECTIONS_PATH = "/api/v1/collections"
 _DELETION_SECONDS = 20.0
 
-_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
-_UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5)
+_MODEL_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
+_INDEX_UNREADABLE = Problem(
+    503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5
+)
 
 
 class Health(NamedTuple):
@@ -51,12 +53,12 @@ class Readiness(NamedTuple):
     model: Annotated[str, "The model that searches by meaning: ready, or failed, where words alone answer."]
 
 
-def begin(kind: OperationKind) -> Callable[[Services, AdminCall], Reply]:
+def start_handler(kind: OperationKind) -> Callable[[Services, AdminCall], Reply]:
     """Return the handler that starts an operation of this kind on a collection."""
 
     def run(services: Services, call: AdminCall) -> Reply:
         services.collections.key(call.collection)
-        return _start(services, kind, call.collection, {})
+        return _start_operation(services, kind, call.collection, {})
 
     return run
 
@@ -69,18 +71,18 @@ def back_up(services: Services, call: BackupCall) -> Reply:
         RefusedError: the key does not grant access to all collections.
     """
     if services.caller is None or services.caller.collections is not None:
-        raise RefusedError(ONLY_SOME)
-    directory = backup_place(services.collections.app.loaded, call.name)
+        raise RefusedError(KEY_NOT_FOR_ALL)
+    directory = backup_directory(services.collections.app.loaded, call.name)
     if directory.exists():
         raise UsageError(f"there is a backup '{directory.name}' already", hint="give another name")
-    return _start(services, OperationKind.BACKUP, "", {"name": directory.name})
+    return _start_operation(services, OperationKind.BACKUP, "", {"name": directory.name})
 
 
 def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
     """Return the collections that the caller may use."""
     entries: list[CollectionEntry] = []
     for name in services.collections.names():
-        if services.reaches(name):
+        if services.grants_collection(name):
             try:
                 entries.append(collection_entry(services.collections.look_at(name)))
             except NotIndexedError:  # it has been deleted in the meantime
@@ -107,8 +109,10 @@ def put_collection(services: Services, call: DescribeCall) -> Reply:
         if call.description is not None:
             services.collections.describe(call.collection, call.description)
             entry = entry._replace(description=call.description or None)
-        return Reply(entry, _OK, {})
-    return Reply(collection_entry(services.collections.look_at(name)), _CREATED, {"Location": f"{_PATH}/{name}"})
+        return Reply(entry, _HTTP_OK, {})
+    return Reply(
+        collection_entry(services.collections.look_at(name)), _HTTP_CREATED, {"Location": f"{_COLLECTIONS_PATH}/{name}"}
+    )
 
 
 def delete_collection(services: Services, call: CollectionCall) -> Reply:
@@ -117,7 +121,7 @@ def delete_collection(services: Services, call: CollectionCall) -> Reply:
         services.collections.delete(call.collection, seconds=_DELETION_SECONDS)
     except LockedError:
         services.background.enqueue_removals()
-        return Reply(None, _ACCEPTED, {})
+        return Reply(None, _HTTP_ACCEPTED, {})
     return Reply(None, _GONE, {})
 
 
@@ -137,42 +141,44 @@ async def ready(services: Services, _: object) -> Readiness:
     try:
         await anyio.to_thread.run_sync(services.open_stores)
     except DirIndexError as error:
-        raise RefusedError(_UNREADABLE) from error
+        raise RefusedError(_INDEX_UNREADABLE) from error
     services.model.start()
     if services.model.state is ModelState.LOADING:
-        raise RefusedError(_LOADING)
+        raise RefusedError(_MODEL_LOADING)
     return Readiness("ready", services.model.state)
 
 
 def metrics(services: Services, _: object) -> Content:
     """Return the metrics in the Prometheus text format."""
-    return Content(services.metrics.text().encode(), CONTENT_TYPE)
+    return Content(services.metrics.text().encode(), METRICS_CONTENT_TYPE)
 
 
 def documentation_page(path: str) -> Callable[[Services, object], Content]:
     """Return the handler of a documentation page."""
 
     def run(services: Services, _: object) -> Content:
-        return pages(services.operations)[path]
+        return documentation_pages(services.operations)[path]
 
     return run
 
 
-def _start(services: Services, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> Reply:
+def _start_operation(services: Services, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> Reply:
     try:
         row = services.administration.start(kind, collection, options)
     except OperationRunningError as error:
         raise RefusedError(_occupied_problem(services, error)) from error
     name = operation_id(collection or DEFAULT, row.name)
-    return Reply(administrative_entry(row, name=name), _STARTED, {"Location": f"{PATH}/{name}"})
+    return Reply(administrative_entry(row, name=name), _HTTP_STARTED, {"Location": f"{PATH}/{name}"})
 
 
 def _occupied_problem(services: Services, error: OperationRunningError) -> Problem:
     """Return the problem, with the operation in progress if the key may see it."""
     row = error.operation
     if row is None or services.caller is None:
-        return OCCUPIED
-    is_visible = services.caller.collections is None or (row.collection and services.reaches(row.collection))
+        return OPERATION_IN_PROGRESS
+    is_visible = services.caller.collections is None or (row.collection and services.grants_collection(row.collection))
     if not is_visible:
-        return OCCUPIED
-    return OCCUPIED._replace(detail=f"{OCCUPIED.detail}: {operation_id(row.collection or DEFAULT, row.name)}")
+        return OPERATION_IN_PROGRESS
+    return OPERATION_IN_PROGRESS._replace(
+        detail=f"{OPERATION_IN_PROGRESS.detail}: {operation_id(row.collection or DEFAULT, row.name)}"
+    )

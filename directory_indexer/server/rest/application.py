@@ -23,8 +23,8 @@ from directory_indexer.server.middleware.request_context import (
     Problem,
     RefusedError,
     context_of,
-    no_such_method,
-    no_such_path,
+    method_not_allowed,
+    path_not_found,
 )
 from directory_indexer.server.rest.operations import (
     Body,
@@ -33,19 +33,19 @@ from directory_indexer.server.rest.operations import (
     Router,
     Services,
     Upload,
-    require_reach,
+    require_collection_access,
     require_right,
 )
 from directory_indexer.server.rest.requests import (
     arguments_in_headers,
     arguments_in_query,
-    has_lines,
+    is_json_lines,
     media_type_of,
     parse_body,
     parse_call,
     spool_body,
 )
-from directory_indexer.server.rest.responses import problem_of, problem_response, response_of
+from directory_indexer.server.rest.responses import make_response, problem_of_error, problem_response
 from directory_indexer.storage.registry.responses import StoredResponse, StoredResponses
 
 with lazily:
@@ -56,7 +56,7 @@ with lazily:
     from directory_indexer.storage.registry.store import Registry
 
 
-_MAX_SHOWN = 80
+_MAX_QUOTED_CHARS = 80
 _log = logging.getLogger("dirindex.serve")
 
 
@@ -76,7 +76,7 @@ class Application:
         except RefusedError as refused:
             response = problem_response(refused.problem)
         except DirIndexError as error:
-            problem = problem_of(error)
+            problem = problem_of_error(error)
             if problem.status >= 500:  # noqa: PLR2004 - errors that the client cannot correct
                 _log.warning("a request could not be answered", exc_info=error)
             response = problem_response(problem)
@@ -86,19 +86,19 @@ class Application:
         # The path that the guard has checked: `request.url` drops line breaks and tabs, and may be another path.
         match = self._router.find(request.scope["path"])
         if match is None:
-            return problem_response(no_such_path())
+            return problem_response(path_not_found())
         operation = match.operations.get(request.method)
         if operation is None:
-            return problem_response(no_such_method(list(match.operations)))
+            return problem_response(method_not_allowed(list(match.operations)))
         services = dataclasses.replace(self._services, caller=context_of(request.scope).key)
         require_right(operation, services.caller)
         elsewhere = services.elsewhere
         if elsewhere is not None and operation not in services.operations:
             raise await services.executor.run(Pool.READ, lambda: elsewhere(operation.title))
-        if operation.takes is Body.BYTES or (operation.lines and has_lines(media_type_of(request))):
+        if operation.takes is Body.BYTES or (operation.lines and is_json_lines(media_type_of(request))):
             return await self._answer_upload(operation, match, request, services)
         content = await request.body()
-        _require_right_place(operation, request, content)
+        _require_no_misplaced_arguments(operation, request, content)
         arguments = arguments_in_headers(operation, request.headers)
         if operation.has_body:
             arguments |= parse_body(content, media_type=request.headers.get("content-type", ""))
@@ -107,7 +107,7 @@ class Application:
         call = _parse_permitted(operation, services, {**arguments, **match.path_arguments})
 
         async def answer() -> Response:
-            return response_of(operation, await services.executor.answer(operation, services, call))
+            return make_response(operation, await services.executor.answer(operation, services, call))
 
         return await self._idempotency.answered(operation, request, content, answer, services)
 
@@ -117,19 +117,19 @@ class Application:
         arguments = {**arguments_in_query(operation, request.query_params.multi_items()), **match.path_arguments}
         is_lines = operation.takes is not Body.BYTES
         if is_lines:
-            _require_right_place(operation, request, b"")
+            _require_no_misplaced_arguments(operation, request, b"")
         call = None if is_lines else _parse_permitted(operation, services, arguments)
         max_bytes = await _max_bytes(operation, services, call, media_type_of(request))
         directory = team_directory(services.collections.app.loaded.data_dir)
         file, digest = await spool_body(request, directory, most_bytes=max_bytes)
         if is_lines:
             self._idempotency.refuse(request)
-            return response_of(operation, await _answer_lines(operation, services, file))
+            return make_response(operation, await _answer_json_lines(operation, services, file))
 
         async def answer() -> Response:
             with file:
                 upload = Upload(call, file, media_type_of(request))
-                return response_of(operation, await services.executor.answer(operation, services, upload))
+                return make_response(operation, await services.executor.answer(operation, services, upload))
 
         return await self._idempotency.answered(operation, request, digest, answer, services)
 
@@ -141,18 +141,18 @@ async def _max_bytes(operation: HttpOperation, services: Services, call: Any, me
     return await services.executor.run(Pool.READ, lambda: longest(services, call, media_type))
 
 
-async def _answer_lines(operation: HttpOperation, services: Services, file: BinaryIO) -> Any:
+async def _answer_json_lines(operation: HttpOperation, services: Services, file: BinaryIO) -> Any:
     assert operation.lines is not None  # noqa: S101 - checked before the body was read
     return await operation.lines(services, Upload(operation, file, ""))
 
 
-def _require_right_place(operation: HttpOperation, request: Request, content: bytes) -> None:
+def _require_no_misplaced_arguments(operation: HttpOperation, request: Request, content: bytes) -> None:
     """Reject arguments in a place that the operation ignores.
 
     Raises:
         UsageError: there are arguments in the wrong place.
     """
-    if operation.has_body and (names := ", ".join(f"'{name[:_MAX_SHOWN]}'" for name in request.query_params)):
+    if operation.has_body and (names := ", ".join(f"'{name[:_MAX_QUOTED_CHARS]}'" for name in request.query_params)):
         raise UsageError(f"{names} cannot be given in the query string: arguments of this operation come in the body")
     if not operation.has_body and content:
         raise UsageError("this operation takes no body: its arguments come in the query string")
@@ -161,23 +161,25 @@ def _require_right_place(operation: HttpOperation, request: Request, content: by
 def _parse_permitted(operation: HttpOperation, services: Services, arguments: dict[str, Any]) -> Any:
     """Parse the arguments of an operation, and require that the caller's key grants access to their collections."""
     call = parse_call(operation, arguments)
-    require_reach(operation, services.caller, call)
+    require_collection_access(operation, services.caller, call)
     return call
 
 
-HEADER: Final = "Idempotency-Key"
+IDEMPOTENCY_HEADER: Final = "Idempotency-Key"
 _KEY_FORMAT: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _FIRST_ERROR_STATUS: Final = 400
 _UNSTORED_HEADERS: Final = frozenset({"content-length", "x-request-id"})
 
-INVALID_KEY: Final = Problem(
+INVALID_IDEMPOTENCY_KEY: Final = Problem(
     422, "invalid_request", "'Idempotency-Key' must be 1 to 200 printable ASCII characters without spaces"
 )
-OTHER_REQUEST: Final = Problem(422, "key_used", "this Idempotency-Key came with another request before")
-IN_PROGRESS: Final = Problem(
+KEY_OF_OTHER_REQUEST: Final = Problem(422, "key_used", "this Idempotency-Key came with another request before")
+REQUEST_IN_PROGRESS: Final = Problem(
     409, "in_hand", "the request that came with this Idempotency-Key is still being answered", retry_seconds=1
 )
-NOT_PER_LINE: Final = Problem(422, "invalid_request", "'Idempotency-Key' names one document; give each line an id")
+KEY_FOR_JSON_LINES: Final = Problem(
+    422, "invalid_request", "'Idempotency-Key' names one document; give each line an id"
+)
 
 
 class Idempotency:
@@ -193,8 +195,8 @@ class Idempotency:
         Raises:
             RefusedError: the request has an idempotency key.
         """
-        if HEADER in request.headers:
-            raise RefusedError(NOT_PER_LINE)
+        if IDEMPOTENCY_HEADER in request.headers:
+            raise RefusedError(KEY_FOR_JSON_LINES)
 
     async def answered(
         self,
@@ -209,20 +211,20 @@ class Idempotency:
         Raises:
             RefusedError: the key is invalid, belongs to another request, or its first request is still in progress.
         """
-        keys = request.headers.getlist(HEADER) if operation.repeats_answers else []
+        keys = request.headers.getlist(IDEMPOTENCY_HEADER) if operation.repeats_answers else []
         if not keys:
             return await answer()
         if len(keys) > 1 or not _KEY_FORMAT.fullmatch(keys[0]):
-            raise RefusedError(INVALID_KEY)
+            raise RefusedError(INVALID_IDEMPOTENCY_KEY)
         scoped_key = (services.caller.digest if services.caller else b"", keys[0])
         if scoped_key in self._in_progress:
-            raise RefusedError(IN_PROGRESS)
+            raise RefusedError(REQUEST_IN_PROGRESS)
         self._in_progress.add(scoped_key)
         try:
-            digest = _digest(request, content)
+            digest = _request_digest(request, content)
             stored = await services.executor.run(Pool.READ, lambda: self._answers.get(*scoped_key))
             if stored is not None:
-                return _replay(stored, digest)
+                return _stored_response(stored, digest)
             response = await answer()
             if response.status_code < _FIRST_ERROR_STATUS:
                 headers = {name: value for name, value in response.headers.items() if name not in _UNSTORED_HEADERS}
@@ -233,13 +235,13 @@ class Idempotency:
             self._in_progress.discard(scoped_key)
 
 
-def _replay(stored: StoredResponse, digest: bytes) -> Response:
+def _stored_response(stored: StoredResponse, digest: bytes) -> Response:
     if stored.request != digest:
-        raise RefusedError(OTHER_REQUEST)
+        raise RefusedError(KEY_OF_OTHER_REQUEST)
     return Response(stored.body, stored.status, {**stored.headers, "Idempotency-Replayed": "true"})
 
 
-def _digest(request: Request, content: bytes) -> bytes:
+def _request_digest(request: Request, content: bytes) -> bytes:
     """Return a hash of everything that identifies a request."""
     parts = (
         request.method.encode(),

@@ -36,14 +36,14 @@ with lazily:
 
 _ACCEPTED = 202
 _POLL_SECONDS = 0.25
-_MOST_INGESTS = 50
+_MAX_INGESTS = 50
 _ACTIVE_STATES = frozenset({"queued", "running"})
 _ADMINISTRATIVE = frozenset(OperationKind)
 
 PATH: Final = "/api/v1/operations"
-_MOST_RUNS = 50
-_MOST_JOBS = 1000
-HAS_ENDED = Problem(409, "has_ended", "this operation has ended already")
+_MAX_RUNS = 50
+_MAX_JOBS = 1000
+OPERATION_HAS_ENDED = Problem(409, "has_ended", "this operation has ended already")
 
 
 def start(services: Services, call: IndexCall) -> Reply:
@@ -56,7 +56,7 @@ def operations(services: Services, call: AdminCall) -> OperationList:
     """List the newest operations of a collection."""
     rows = [row for row in services.administration.newest() if _is_listed(services, row, call.collection)]
     with services.collections.using(call.collection) as opened:
-        documents = opened.queue.refreshed(opened.documents.under_way(limit=_MOST_INGESTS))
+        documents = opened.queue.refreshed(opened.documents.under_way(limit=_MAX_INGESTS))
     entries = [_administrative_entry(row) for row in rows]
     entries += [_ingest_entry(document, document.version) for document in documents]
     return OperationList((*entries, *services.runs.all(call.collection)))
@@ -75,7 +75,7 @@ async def operation(services: Services, call: OperationCall) -> OperationEntry:
 
 def cancel(services: Services, call: NamedOperationCall) -> OperationEntry:
     """Ask an operation to stop; a document whose ingest is cancelled keeps its previous version."""
-    return _apply(
+    return _change_by_kind(
         services,
         call.operation_id,
         of_ingest=lambda document: services.documents.cancel(document, seconds=0),
@@ -86,7 +86,7 @@ def cancel(services: Services, call: NamedOperationCall) -> OperationEntry:
 
 def pause(services: Services, call: NamedOperationCall) -> OperationEntry:
     """Ask an operation to pause until it is resumed."""
-    return _apply(
+    return _change_by_kind(
         services,
         call.operation_id,
         of_ingest=lambda document: services.documents.pause(document, is_paused=True),
@@ -97,7 +97,7 @@ def pause(services: Services, call: NamedOperationCall) -> OperationEntry:
 
 def resume(services: Services, call: NamedOperationCall) -> OperationEntry:
     """Resume an operation; paused index runs are continued by one new run."""
-    return _apply(
+    return _change_by_kind(
         services,
         call.operation_id,
         of_ingest=lambda document: services.documents.pause(document, is_paused=False),
@@ -111,13 +111,13 @@ def operation_id(collection: str, name: str) -> str:
     return name if collection == DEFAULT else f"{collection}.{name}"
 
 
-def collection_and_name(identifier: str) -> tuple[str, str]:
+def parse_operation_id(identifier: str) -> tuple[str, str]:
     """Split an operation id into its collection and name."""
     collection, dot, name = identifier.rpartition(".")
     return (collection, name) if dot else (DEFAULT, name)
 
 
-def ingest_name(document: StoredDocument) -> str:
+def ingest_operation_name(document: StoredDocument) -> str:
     """Return the operation name of the ingestion of a version of a document."""
     return f"ingest-{document.doc_id}-{document.version}"
 
@@ -138,7 +138,7 @@ class IndexRuns:
         if isinstance(job, Job) and is_ended(jobs.state_of(job)):
             job.is_reported = True  # its outcome is not needed any more
             job = self._tools.index.start(arguments)
-        return self._register(collection, job)
+        return self._register_job(collection, job)
 
     def add(self, root: FilePath) -> OperationEntry:
         """Start the run that adds a directory.
@@ -146,7 +146,7 @@ class IndexRuns:
         Raises:
             LockedError: too many runs are queued.
         """
-        return self._register(DEFAULT, self._tools.jobs.of(DEFAULT).add(root))
+        return self._register_job(DEFAULT, self._tools.jobs.of(DEFAULT).add(root))
 
     def all(self, collection: str) -> list[OperationEntry]:
         """Return the newest runs of all processes, newest first, preceded by those that have not begun."""
@@ -177,7 +177,7 @@ class IndexRuns:
         run = self._find(collection, name)
         jobs = self._tools.jobs.of(collection)
         if is_ended(jobs.state_of(run)):
-            raise RefusedError(HAS_ENDED)
+            raise RefusedError(OPERATION_HAS_ENDED)
         if isinstance(run, Job):
             jobs.cancel(run)
         else:
@@ -196,7 +196,7 @@ class IndexRuns:
         """
         run = self._find(collection, name)
         if is_ended(self._tools.jobs.of(collection).state_of(run)):
-            raise RefusedError(HAS_ENDED)
+            raise RefusedError(OPERATION_HAS_ENDED)
         records = self._records(collection)
         record = next((record for record in records if run.is_of(record)), None) if isinstance(run, Job) else run
         if record is None:
@@ -215,47 +215,47 @@ class IndexRuns:
         state = self.state(collection, name).state
         if state != Outcome.PAUSED:
             raise ConflictError(f"the operation is {state}", hint="only what is paused can be resumed")
-        return self._register(collection, self._tools.jobs.of(collection).resume())
+        return self._register_job(collection, self._tools.jobs.of(collection).resume())
 
-    def _register(self, collection: str, job: Job | RunRecord) -> OperationEntry:
+    def _register_job(self, collection: str, job: Job | RunRecord) -> OperationEntry:
         if isinstance(job, Job):
             with self._lock:
                 self._started[job.id] = (collection, job)
-                while len(self._started) > _MOST_JOBS:
+                while len(self._started) > _MAX_JOBS:
                     self._started.popitem(last=False)
         return self._entry(collection, job)
 
     def _records(self, collection: str) -> tuple[RunRecord, ...]:
         with self._tools.collections.using(collection) as opened:
-            return opened.app.status.runs(_MOST_RUNS)
+            return opened.app.status.runs(_MAX_RUNS)
 
     def _find(self, collection: str, name: str) -> Job | RunRecord:
         of, job = self._started.get(name, ("", None))
         if job is not None and of == collection:
             return job
-        record = next((record for record in self._records(collection) if _name(record) == name), None)
+        record = next((record for record in self._records(collection) if _run_name(record) == name), None)
         if record is None:
             raise NotIndexedError(f"there is no operation '{operation_id(collection, name)}'")
         return record
 
     def _entry(self, collection: str, run: Job | RunRecord) -> OperationEntry:
-        name = operation_id(collection, run.id if isinstance(run, Job) else _name(run))
+        name = operation_id(collection, run.id if isinstance(run, Job) else _run_name(run))
         state: Run = self._tools.jobs.of(collection).state_of(run)
         public_state = state._replace(joined=None, counts=None, next_step=None)
         return run_entry(public_state, name=name, collection=collection, has_ended=is_ended(state))
 
 
 def _entry(services: Services, identifier: str) -> OperationEntry:
-    collection, name = _locate(services, identifier)
+    collection, name = _find_collection(services, identifier)
     kind = name.partition("-")[0]
     if kind in _ADMINISTRATIVE:
-        return _administrative_entry(_find_row(services, collection, name))
+        return _administrative_entry(_find_operation_row(services, collection, name))
     if kind == "ingest":
-        return _ingest_entry(*_find_version(services, collection, name))
+        return _ingest_entry(*_find_ingested_version(services, collection, name))
     return services.runs.state(collection, name)
 
 
-def _apply(
+def _change_by_kind(
     services: Services,
     identifier: str,
     *,
@@ -269,45 +269,45 @@ def _apply(
         NotIndexedError: there is no operation with this id.
         RefusedError: the operation has ended.
     """
-    collection, name = _locate(services, identifier)
+    collection, name = _find_collection(services, identifier)
     kind = name.partition("-")[0]
     if kind in _ADMINISTRATIVE:
-        _find_row(services, collection, name)
+        _find_operation_row(services, collection, name)
         return _administrative_entry(of_work(name))
     if kind != "ingest":
         return of_run(collection, name)
-    document, version = _find_version(services, collection, name)
+    document, version = _find_ingested_version(services, collection, name)
     if document.version != version or _ingest_entry(document, version).state not in {*_ACTIVE_STATES, "paused"}:
-        raise RefusedError(HAS_ENDED)
+        raise RefusedError(OPERATION_HAS_ENDED)
     of_ingest(document)
     return _entry(services, identifier)
 
 
-def _locate(services: Services, identifier: str) -> tuple[str, str]:
-    collection, name = collection_and_name(identifier)
-    if not services.reaches(collection):
-        raise _not_found(identifier)
+def _find_collection(services: Services, identifier: str) -> tuple[str, str]:
+    collection, name = parse_operation_id(identifier)
+    if not services.grants_collection(collection):
+        raise _operation_not_found(identifier)
     try:
         services.collections.key(collection)
     except NotIndexedError as error:
-        raise _not_found(identifier) from error
+        raise _operation_not_found(identifier) from error
     return collection, name
 
 
-def _find_version(services: Services, collection: str, name: str) -> tuple[StoredDocument, int]:
+def _find_ingested_version(services: Services, collection: str, name: str) -> tuple[StoredDocument, int]:
     doc_id, _, version = name.removeprefix("ingest-").partition("-")
     with services.collections.using(collection) as opened:
         document = opened.documents.get(doc_id)
         if document is None or not version.isdecimal() or int(version) > document.version:
-            raise _not_found(operation_id(collection, name))
+            raise _operation_not_found(operation_id(collection, name))
         return opened.queue.refreshed([document])[0], int(version)
 
 
-def _find_row(services: Services, collection: str, name: str) -> OperationRow:
+def _find_operation_row(services: Services, collection: str, name: str) -> OperationRow:
     row = services.administration.get(name)
     is_visible = _is_listed(services, row, collection) and collection == (row.collection or DEFAULT)
     if not is_visible:
-        raise _not_found(operation_id(collection, name))
+        raise _operation_not_found(operation_id(collection, name))
     return row
 
 
@@ -322,13 +322,13 @@ def _administrative_entry(row: OperationRow) -> OperationEntry:
 
 
 def _ingest_entry(document: StoredDocument, version: int) -> OperationEntry:
-    name = ingest_name(document._replace(version=version))
+    name = ingest_operation_name(document._replace(version=version))
     return ingest_entry(document, name=operation_id(document.collection, name), version=version)
 
 
-def _not_found(identifier: str) -> NotIndexedError:
+def _operation_not_found(identifier: str) -> NotIndexedError:
     return NotIndexedError(f"there is no operation '{identifier}'")
 
 
-def _name(record: RunRecord) -> str:
+def _run_name(record: RunRecord) -> str:
     return f"run-{record.id}"

@@ -19,8 +19,8 @@ from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.recognition import expected_kind
 from directory_indexer.search.texts import Selection, Unit, read_text
-from directory_indexer.server.mcp.contents import content_answer
-from directory_indexer.server.path_resolution import scope_of
+from directory_indexer.server.mcp.contents import fit_content_answer
+from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.server.rest.arguments import (
     DocumentCall,
     DocumentsCall,
@@ -39,13 +39,13 @@ with lazily:
     from directory_indexer.storage.registry.stored_documents import StoredDocument
 
 
-_END = 2**31
-_MAX_CACHED = 10_000
-_FILES, _DOCUMENTS = "f", "d"
+_LAST_POSITION = 2**31
+_MAX_CACHED_IDS = 10_000
+_FILES_PART, _DOCUMENTS_PART = "f", "d"
 """The parts of a list: first the files of tracked directories, then sent documents."""
 
 _DELETION_SECONDS = 20.0
-_ACCEPTED, _GONE = 202, 204
+_HTTP_ACCEPTED, _HTTP_NO_CONTENT = 202, 204
 
 
 class DocumentIds:
@@ -62,7 +62,7 @@ class DocumentIds:
         doc_id = document_id(path)
         self._recent[collection, doc_id] = path
         self._recent.move_to_end((collection, doc_id))
-        while len(self._recent) > _MAX_CACHED:
+        while len(self._recent) > _MAX_CACHED_IDS:
             self._recent.popitem(last=False)
         return doc_id
 
@@ -75,7 +75,7 @@ class DocumentIds:
         recent = self._recent.get((collection, doc_id))
         path = recent or next((path for path in snapshot.files.paths() if document_id(path) == doc_id), None)
         if path is None:
-            raise _not_found(doc_id)
+            raise _document_not_found(doc_id)
         return path
 
 
@@ -84,17 +84,17 @@ def documents(services: Services, call: DocumentsCall) -> DocumentList:
     part, after = _parse_cursor(call.cursor)
     with services.collections.using(call.collection) as opened:
         files: list[IndexedFile] = []
-        if part == _FILES and call.state is ListedState.ANY:
+        if part == _FILES_PART and call.state is ListedState.ANY:
             files = _files(opened, call, FilePath(after))
         page_files = files[: call.limit]
         for file in page_files:
             services.document_ids.of(call.collection, file.path)
         facts = list(map(document_facts, page_files))
         if len(files) > len(page_files):
-            return DocumentList(tuple(facts), _cursor(_FILES, page_files[-1].path))
+            return DocumentList(tuple(facts), _make_cursor(_FILES_PART, page_files[-1].path))
         if call.path:
             return DocumentList(tuple(facts), None)
-        return _append_sent(services, opened, call, facts, after if part == _DOCUMENTS else "")
+        return _append_sent_documents(services, opened, call, facts, after if part == _DOCUMENTS_PART else "")
 
 
 def document(services: Services, call: DocumentCall) -> TextAnswer:
@@ -104,27 +104,27 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
         UsageError: several kinds of parts are requested, or one that does not exist.
         NotIndexedError: there is no such file or document.
     """
-    selection = _selection(call)
+    selection = _requested_selection(call)
     with services.collections.using(call.collection) as opened:
         stored = _find_sent(services, opened, call.doc_id)
         with opened.app.docstore.snapshot() as snapshot:
             if stored is not None:
-                return _text_of_sent(opened, snapshot, stored, selection)
+                return _text_of_sent_document(opened, snapshot, stored, selection)
             path = indexed_path(services, opened, snapshot, call.doc_id)
             text = read_text(snapshot, path, selection)
     return text_answer(text)._replace(doc_id=call.doc_id, filename=os.path.basename(path))
 
 
-def shown_document(services: Services, call: ShownDocumentCall) -> TextAnswer:
+def document_within_budget(services: Services, call: ShownDocumentCall) -> TextAnswer:
     """Return as much of the indexed text of a file or document as fits the token budget of an assistant.
 
     Raises:
         NotIndexedError: there is no such file or document, or it has no text yet.
     """
-    selection = Selection(Unit.LINES, call.start_line, _END)
+    selection = Selection(Unit.LINES, call.start_line, _LAST_POSITION)
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         text = read_text(snapshot, indexed_path(services, opened, snapshot, call.doc_id), selection)
-    return content_answer(text, max_tokens=call.max_tokens)
+    return fit_content_answer(text, max_tokens=call.max_tokens)
 
 
 def indexed_path(services: Services, opened: OpenCollection, snapshot: Snapshot, doc_id: str) -> FilePath:
@@ -138,7 +138,7 @@ def indexed_path(services: Services, opened: OpenCollection, snapshot: Snapshot,
         return opened.originals.path_of(DocId(stored.doc_id), stored.stored_name)
     path = services.document_ids.path(opened.name, snapshot, doc_id)
     if lies_in(path, documents_of(opened.app.loaded)):
-        raise _not_found(doc_id)
+        raise _document_not_found(doc_id)
     return path
 
 
@@ -154,18 +154,18 @@ def delete(services: Services, call: SentDocumentCall) -> Reply:
             document(services, DocumentCall(call.doc_id, call.collection))
             raise ConflictError("this is a file of a tracked directory", hint="it is gone when its file is")
     is_gone = services.documents.delete(call.collection, call.doc_id, seconds=_DELETION_SECONDS)
-    return Reply(None, _GONE if is_gone else _ACCEPTED, {})
+    return Reply(None, _HTTP_NO_CONTENT if is_gone else _HTTP_ACCEPTED, {})
 
 
 def _files(opened: OpenCollection, call: DocumentsCall, after: FilePath) -> list[IndexedFile]:
     own = documents_of(opened.app.loaded)
     with opened.app.docstore.snapshot() as snapshot:
-        file_filter = FileFilter(within=scope_of(snapshot, call.path))
+        file_filter = FileFilter(within=directories_of_scope(snapshot, call.path))
         files = (file for file in snapshot.files.in_order(file_filter, after=after) if not lies_in(file.path, own))
         return list(islice(files, call.limit + 1))
 
 
-def _append_sent(
+def _append_sent_documents(
     services: Services, opened: OpenCollection, call: DocumentsCall, facts: list[DocumentFacts], after: str
 ) -> DocumentList:
     """Fill up a page with sent documents; a page that is full of files continues with them."""
@@ -173,9 +173,9 @@ def _append_sent(
     state = None if call.state is ListedState.ANY else State(call.state)
     page = services.documents.documents(call.collection, cursor=after, limit=max(n_free, 1), state=state)
     if not n_free:
-        return DocumentList(tuple(facts), _cursor(_DOCUMENTS, after) if page.documents else None)
+        return DocumentList(tuple(facts), _make_cursor(_DOCUMENTS_PART, after) if page.documents else None)
     facts += _facts_of_sent(opened, page.documents)
-    return DocumentList(tuple(facts), _cursor(_DOCUMENTS, page.next_cursor) if page.next_cursor else None)
+    return DocumentList(tuple(facts), _make_cursor(_DOCUMENTS_PART, page.next_cursor) if page.next_cursor else None)
 
 
 def _facts_of_sent(opened: OpenCollection, documents: Sequence[StoredDocument]) -> Iterator[DocumentFacts]:
@@ -209,7 +209,7 @@ def _find_sent(services: Services, opened: OpenCollection, doc_id: str) -> Store
     return services.documents.document(opened.name, doc_id)
 
 
-def _text_of_sent(
+def _text_of_sent_document(
     opened: OpenCollection, snapshot: Snapshot, stored: StoredDocument, selection: Selection | None
 ) -> TextAnswer:
     """Return the text of a sent document, which is empty until it has been read."""
@@ -217,11 +217,11 @@ def _text_of_sent(
     try:
         answer = text_answer(read_text(snapshot, path, selection))
     except NotIndexedError:
-        answer = _EMPTY._replace(path=path, kind=expected_kind(path), title=stored.title or None)
+        answer = _EMPTY_ANSWER._replace(path=path, kind=expected_kind(path), title=stored.title or None)
     return answer._replace(doc_id=stored.doc_id, filename=stored.filename, sent=document_entry(stored))
 
 
-def _selection(call: DocumentCall) -> Selection | None:
+def _requested_selection(call: DocumentCall) -> Selection | None:
     units = ((Unit.LINES, call.lines), (Unit.PAGES, call.pages), (Unit.CHUNKS, call.chunks))
     ranges = [(unit, text) for unit, text in units if text]
     if len(ranges) > 1:
@@ -230,30 +230,30 @@ def _selection(call: DocumentCall) -> Selection | None:
         return None
     unit, text = ranges[0]
     first, dash, last = text.partition("-")
-    return Selection(unit, int(first), int(last) if last else _END if dash else int(first))
+    return Selection(unit, int(first), int(last) if last else _LAST_POSITION if dash else int(first))
 
 
-def _cursor(part: str, after: str) -> str:
+def _make_cursor(part: str, after: str) -> str:
     return base64.urlsafe_b64encode((part + after).encode()).decode()
 
 
 def _parse_cursor(cursor: str) -> tuple[str, str]:
     if not cursor:
-        return _FILES, ""
+        return _FILES_PART, ""
     try:
         content = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
     except ValueError as error:
         raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor") from error
-    if content[:1] not in {_FILES, _DOCUMENTS}:
+    if content[:1] not in {_FILES_PART, _DOCUMENTS_PART}:
         raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor")
     return content[0], content[1:]
 
 
-def _not_found(doc_id: str) -> NotIndexedError:
+def _document_not_found(doc_id: str) -> NotIndexedError:
     return NotIndexedError(f"there is no document '{doc_id}'")
 
 
-_EMPTY = TextAnswer(
+_EMPTY_ANSWER = TextAnswer(
     path="",
     kind="",
     title=None,

@@ -11,67 +11,67 @@ from typing import Any
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
 from directory_indexer.api.fields import HttpError, JsonObject
 from directory_indexer.api.operations import Pool
-from directory_indexer.collections.collections import no_collection
+from directory_indexer.collections.collections import collection_not_found
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
-from directory_indexer.collections.originals import pieces_of
+from directory_indexer.collections.originals import read_pieces
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import display
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.server.mcp.arguments import ArgumentError, quoted, require_agreement
-from directory_indexer.server.mcp.tools import FETCH_URLS
+from directory_indexer.server.mcp.arguments import ArgumentError, quote_value, require_same_value
+from directory_indexer.server.mcp.tools import FETCH_URLS_HINT
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
-from directory_indexer.server.rest.background import PATH, ingest_name, operation_id
+from directory_indexer.server.rest.background import PATH, ingest_operation_name, operation_id
 from directory_indexer.server.rest.operations import (
     HttpOperation,
     Reply,
     Services,
     StreamedRecords,
     Upload,
-    require_reach,
+    require_collection_access,
 )
-from directory_indexer.server.rest.requests import lines_of, parse_call, parse_object
-from directory_indexer.server.rest.responses import problem_of
+from directory_indexer.server.rest.requests import lines_of_body, parse_call, parse_object
+from directory_indexer.server.rest.responses import problem_of_error
 from directory_indexer.storage.registry.stored_documents import State
 
 with lazily:
     from typing import BinaryIO
 
-_CREATED, _OK, _ACCEPTED = 201, 200, 202
+_HTTP_CREATED, _HTTP_OK, _HTTP_ACCEPTED = 201, 200, 202
 _BATCH_LINES = 50
 """The number of lines that are indexed together."""
 
-_AWAITED_STATES = {
+_STATES_AFTER_WAITING = {
     Wait.NONE: frozenset({State.COMPLETE, State.FAILED}),
     Wait.WORDS: frozenset({State.WORDS, State.COMPLETE, State.FAILED}),
     Wait.COMPLETE: frozenset({State.COMPLETE, State.FAILED}),
 }
 """The document states that end the wait of a sender."""
 
-UNREACHABLE = Problem(502, "unreachable", "")
+URL_UNREACHABLE = Problem(502, "unreachable", "")
 
 
 def ingest(services: Services, call: IngestCall) -> Reply:
     """Ingest a text."""
     request = _text_request(call)
-    return _reply(services.ingesting.add_text(call.text, request), request)
+    return _reply_with_state(services.ingesting.add_text(call.text, request), request)
 
 
 def ingest_file(services: Services, upload: Upload) -> Reply:
     """Ingest a file as it is."""
     call: FileCall = upload.call
     request = _ingest_request(call, metadata=_file_metadata(call))
-    media_type = _media_type(upload.media_type)
-    sent = services.ingesting.add_file(pieces_of(upload.content), request, media_type=media_type)
-    return _reply(sent, request)
+    media_type = _specified_media_type(upload.media_type)
+    sent = services.ingesting.add_file(read_pieces(upload.content), request, media_type=media_type)
+    return _reply_with_state(sent, request)
 
 
-def longest_file(services: Services, call: FileCall, media_type: str) -> int:
+def max_file_bytes(services: Services, call: FileCall, media_type: str) -> int:
     """Return the maximum size of a file in bytes."""
-    return services.ingesting.most_bytes(call.collection, call.filename, media_type=_media_type(media_type))
+    return services.ingesting.most_bytes(call.collection, call.filename, media_type=_specified_media_type(media_type))
 
 
 def ingest_url(services: Services, call: UrlCall) -> Reply:
@@ -81,9 +81,11 @@ def ingest_url(services: Services, call: UrlCall) -> Reply:
         UsageError: fetching is not enabled, or the metadata contain another URL.
         RefusedError: the web server cannot be reached.
     """
-    _require_agreement(call.metadata, url=call.url)
+    _require_one_origin(call.metadata, url=call.url)
     request = _ingest_request(call, metadata=call.metadata)
-    return _reply(_fetch(services, lambda: services.ingesting.add_url(call.url, request)), request)
+    return _reply_with_state(
+        _fetch_if_allowed(services, lambda: services.ingesting.add_url(call.url, request)), request
+    )
 
 
 async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> Reply:
@@ -96,8 +98,8 @@ async def convert_and_ingest(services: Services, call: ConvertAndIngestCall) -> 
 
 
 def _ingest_indexed_file(services: Services, call: ConvertAndIngestCall) -> Reply:
-    if not services.reaches(DEFAULT):
-        raise no_collection(DEFAULT)
+    if not services.grants_collection(DEFAULT):
+        raise collection_not_found(DEFAULT)
     path, text = services.executor.tools.converted_file(call.uri, DEFAULT)
     call_of_file = IngestCall(text, call.collection, id=document_id(path), filename=os.path.basename(display(path)))
     return ingest(services, call_of_file)
@@ -117,17 +119,17 @@ def refresh(services: Services, call: RefreshCall) -> Reply:
             call.collection, call.doc_id, wait=call.wait, seconds=float(call.wait_seconds)
         )
 
-    return _reply(_fetch(services, again), request)
+    return _reply_with_state(_fetch_if_allowed(services, again), request)
 
 
 async def ingest_lines(services: Services, upload: Upload) -> StreamedRecords:
     """Ingest a text from each line, and answer each with a line; an error in one line does not affect others."""
-    return StreamedRecords(_answers(services, upload.call, upload.content))
+    return StreamedRecords(_answer_lines(services, upload.call, upload.content))
 
 
-async def _answers(services: Services, operation: HttpOperation, file: BinaryIO) -> AsyncIterator[IngestLine]:
+async def _answer_lines(services: Services, operation: HttpOperation, file: BinaryIO) -> AsyncIterator[IngestLine]:
     with file:
-        lines = enumerate(lines_of(file), start=1)
+        lines = enumerate(lines_of_body(file), start=1)
         while batch := list(itertools.islice(lines, _BATCH_LINES)):
             for answer in await services.executor.run(Pool.WRITE, partial(_ingest_batch, services, operation, batch)):
                 yield answer
@@ -137,8 +139,8 @@ def _ingest_batch(services: Services, operation: HttpOperation, batch: Sequence[
     """Ingest a batch of lines; all are stored before the batch is indexed."""
     stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
     for collection in {request.collection for _, _, request, _ in stored if request and request.wait is not Wait.NONE}:
-        services.ingesting.bring_up_to_date(
-            collection, _longest_wait(request for _, _, request, _ in stored if request)
+        services.ingesting.index_while_sender_waits(
+            collection, _longest_waiting_request(request for _, _, request, _ in stored if request)
         )
     return [_line_answer(services, number, sent, request, error) for number, sent, request, error in stored]
 
@@ -148,13 +150,13 @@ def _store_line(
 ) -> tuple[IngestResult | None, IngestRequest | None, HttpError | None]:
     try:
         call: IngestCall = parse_call(operation, parse_object(line))
-        require_reach(operation, services.caller, call)
+        require_collection_access(operation, services.caller, call)
         request = _text_request(call)
         return services.ingesting.add_text(call.text, request._replace(wait=Wait.NONE)), request, None
     except RefusedError as refused:
         return None, None, refused.problem.record()
     except DirIndexError as error:
-        return None, None, problem_of(error).record()
+        return None, None, problem_of_error(error).record()
 
 
 def _line_answer(
@@ -162,20 +164,20 @@ def _line_answer(
 ) -> IngestLine:
     if sent is None or request is None:
         return IngestLine(number, error.status_code if error else 500, error=error)
-    document = services.documents.as_it_is(sent.document)
-    reply = _reply(sent._replace(document=document), request)
+    document = services.documents.current_state_of(sent.document)
+    reply = _reply_with_state(sent._replace(document=document), request)
     return IngestLine(number, reply.status, answer=reply.record)
 
 
-def _longest_wait(requests: Iterable[IngestRequest]) -> IngestRequest:
+def _longest_waiting_request(requests: Iterable[IngestRequest]) -> IngestRequest:
     return max(requests, key=lambda request: request.seconds or 0.0)
 
 
 def _text_request(call: IngestCall) -> IngestRequest:
-    return _ingest_request(call, metadata=call.metadata)._replace(url=_origin_of(call.metadata))
+    return _ingest_request(call, metadata=call.metadata)._replace(url=_origin_in_metadata(call.metadata))
 
 
-def _origin_of(metadata: Mapping[str, Any]) -> str:
+def _origin_in_metadata(metadata: Mapping[str, Any]) -> str:
     """Return the URL that a text comes from, by `source` and `url` of its metadata.
 
     Raises:
@@ -186,7 +188,7 @@ def _origin_of(metadata: Mapping[str, Any]) -> str:
         return url
     if source == "url" or (source == "local" and url):
         raise ArgumentError(
-            f"'metadata.source' is {quoted(source)} and 'metadata.url' is {quoted(url or '')}",
+            f"'metadata.source' is {quote_value(source)} and 'metadata.url' is {quote_value(url or '')}",
             hint="a text from an address has the source 'url' and its address, any other the source 'local' and none",
         )
     return ""
@@ -212,7 +214,7 @@ def _file_metadata(call: FileCall) -> JsonObject:
         metadata = parse_object(call.metadata.encode()) if call.metadata else {}
     except (RefusedError, UnicodeEncodeError) as error:
         raise UsageError("'metadata' must be an object as JSON") from error
-    _require_agreement(metadata, collection=call.collection)
+    _require_one_origin(metadata, collection=call.collection)
     return {
         **metadata,
         **({"authors": list(call.author)} if call.author else {}),
@@ -220,19 +222,19 @@ def _file_metadata(call: FileCall) -> JsonObject:
     }
 
 
-def _require_agreement(metadata: Mapping[str, Any], **own: str) -> None:
+def _require_one_origin(metadata: Mapping[str, Any], **own: str) -> None:
     """Reject metadata with another value for an argument."""
     for name, value in own.items():
         if metadata.get(name) is not None:
-            require_agreement((name, value), (f"metadata.{name}", metadata[name]))
+            require_same_value((name, value), (f"metadata.{name}", metadata[name]))
 
 
-def _reply(sent: IngestResult, request: IngestRequest) -> Reply:
+def _reply_with_state(sent: IngestResult, request: IngestRequest) -> Reply:
     """Return the state of a document; the status is 202 if it has not reached the state that its sender waits for."""
     document = sent.document
-    is_done = document.state in _AWAITED_STATES[request.wait] or sent.effect is Effect.SKIPPED
+    is_done = document.state in _STATES_AFTER_WAITING[request.wait] or sent.effect is Effect.SKIPPED
     is_pending = document.state in {State.QUEUED, State.WORDS}
-    operation = operation_id(document.collection, ingest_name(document)) if is_pending else None
+    operation = operation_id(document.collection, ingest_operation_name(document)) if is_pending else None
     answer = IngestAnswer(
         status="failed" if document.state is State.FAILED else "success",
         effect=sent.effect,
@@ -242,23 +244,23 @@ def _reply(sent: IngestResult, request: IngestRequest) -> Reply:
         document=document_entry(document),
         operation=operation,
     )
-    status = (_CREATED if sent.effect is Effect.CREATED else _OK) if is_done else _ACCEPTED
+    status = (_HTTP_CREATED if sent.effect is Effect.CREATED else _HTTP_OK) if is_done else _HTTP_ACCEPTED
     return Reply(answer, status, {} if is_done or operation is None else {"Location": f"{PATH}/{operation}"})
 
 
-def _fetch(services: Services, fetch: Callable[[], IngestResult]) -> IngestResult:
+def _fetch_if_allowed(services: Services, fetch: Callable[[], IngestResult]) -> IngestResult:
     if not services.collections.app.loaded.config.serving.fetch_urls:
-        raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS)
+        raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS_HINT)
     try:
         return fetch()
     except UnavailableError as error:
         if type(error) is not UnavailableError:  # a failure of this machine, not of the web server
             raise
-        raise RefusedError(UNREACHABLE._replace(detail=error.message)) from error
+        raise RefusedError(URL_UNREACHABLE._replace(detail=error.message)) from error
 
 
-def _media_type(text: str) -> str:
-    return "" if text == _UNSPECIFIED else text
+def _specified_media_type(text: str) -> str:
+    return "" if text == _UNSPECIFIED_MEDIA_TYPE else text
 
 
-_UNSPECIFIED = "application/octet-stream"
+_UNSPECIFIED_MEDIA_TYPE = "application/octet-stream"

@@ -18,7 +18,7 @@ from directory_indexer.server.mcp.arguments import schema_with_aliases
 from directory_indexer.server.mcp.executor import ToolExecutor
 from directory_indexer.server.mcp.search_requests import collections_of_call
 from directory_indexer.server.middleware.monitoring import Metrics
-from directory_indexer.server.middleware.request_context import RefusedError, Route, no_collection, no_right
+from directory_indexer.server.middleware.request_context import RefusedError, Route, collection_not_found, missing_right
 from directory_indexer.storage.registry.keys import DEFAULT_COLLECTION, Key, Keys
 
 with lazily:
@@ -33,10 +33,10 @@ with lazily:
     from directory_indexer.server.rest.page_operations import Confirmations
 
 
-LONGEST_BODY = 1_048_576
-LONGEST_TEXTS = 33_554_432
-LONGEST_FILE = 200_000_000
-_COLLECTIONS = frozenset({"collection", "collections"})
+MAX_BODY_BYTES = 1_048_576
+MAX_TEXTS_BYTES = 33_554_432
+MAX_UPLOAD_BYTES = 200_000_000
+_COLLECTION_ARGUMENTS = frozenset({"collection", "collections"})
 
 
 class Method(StrEnum):
@@ -74,9 +74,9 @@ class Services:
     caller: Key | None = None
     """The key of the request; None where no key is needed."""
 
-    def reaches(self, collection: str) -> bool:
+    def grants_collection(self, collection: str) -> bool:
         """Whether the caller may use a collection."""
-        return self.caller is not None and self.caller.reaches(collection)
+        return self.caller is not None and self.caller.grants_collection(collection)
 
     def open_stores(self) -> None:
         """Require that the databases can be read.
@@ -142,7 +142,7 @@ class Body(StrEnum):
     """A file as it is; arguments are in the query string."""
 
 
-class AsTool(NamedTuple):
+class ToolVariant(NamedTuple):
     """An operation as an MCP tool: its name and argument record there.
 
     `run`, with its pool, and `description` replace those of the operation, if set.
@@ -181,7 +181,7 @@ class HttpOperation(Operation[Services]):
     status: int = 200
     failures: Mapping[int, str] = field(default_factory=dict)
     media_type: str = "application/json"
-    longest_body: int = LONGEST_BODY
+    longest_body: int = MAX_BODY_BYTES
     is_probe: bool = False
     body: Body | None = None
     longest_upload: Callable[[Services, Any, str], int] | None = None
@@ -193,7 +193,7 @@ class HttpOperation(Operation[Services]):
     about_all: bool = False
     """Whether the operation itself checks the collections of the key."""
 
-    tools: tuple[AsTool, ...] = ()
+    tools: tuple[ToolVariant, ...] = ()
     """The MCP tools of the operation."""
 
     over_http: str = ""
@@ -223,7 +223,7 @@ class HttpOperation(Operation[Services]):
 
         None for an operation whose arguments name collections, that needs no key, or that is about no collection.
         """
-        has_own_check = _names_collections(self) or self.about_all or self.needs in {Right.METRICS, None}
+        has_own_check = _has_collection_argument(self) or self.about_all or self.needs in {Right.METRICS, None}
         return None if has_own_check else DEFAULT_COLLECTION
 
     @property
@@ -244,27 +244,27 @@ def require_right(operation: Operation[Services], key: Key | None) -> None:
         RefusedError: the key lacks the right.
     """
     if operation.needs is not None and (key is None or not key.may(operation.needs)):
-        raise RefusedError(no_right(key.name if key else "", operation.needs))
+        raise RefusedError(missing_right(key.name if key else "", operation.needs))
 
 
-def require_reach(operation: Operation[Services], key: Key | None, call: Any) -> None:
+def require_collection_access(operation: Operation[Services], key: Key | None, call: Any) -> None:
     """Require that a key, if one is needed, grants access to the collections of a call.
 
     Raises:
         RefusedError: it does not; the error is the same as for a collection that does not exist.
     """
-    if key is None or not _names_collections(operation):
+    if key is None or not _has_collection_argument(operation):
         return
     for name in collections_of_call(call):
-        if not key.reaches(name):
-            raise RefusedError(no_collection(name))
+        if not key.grants_collection(name):
+            raise RefusedError(collection_not_found(name))
 
 
-def _names_collections(operation: Operation[Services]) -> bool:
-    return not _COLLECTIONS.isdisjoint(operation.arguments._fields)  # type: ignore[attr-defined]
+def _has_collection_argument(operation: Operation[Services]) -> bool:
+    return not _COLLECTION_ARGUMENTS.isdisjoint(operation.arguments._fields)  # type: ignore[attr-defined]
 
 
-UNKNOWN_ROUTE = Route("other", Right.READ, LONGEST_BODY)
+UNKNOWN_ROUTE = Route("other", Right.READ, MAX_BODY_BYTES)
 """The route of unknown paths: it needs a key, so that callers without one cannot probe for paths."""
 
 

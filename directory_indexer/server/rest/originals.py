@@ -19,14 +19,14 @@ from directory_indexer.server.middleware.request_context import Problem, Refused
 from directory_indexer.server.rest.arguments import OriginalCall
 from directory_indexer.server.rest.operations import Reply, Services, StreamedFile
 
-_OK, _PARTIAL_CONTENT, _NOT_MODIFIED = 200, 206, 304
+_HTTP_OK, _PARTIAL_CONTENT, _NOT_MODIFIED = 200, 206, 304
 _ATTEMPTS = 5
 
-UNSATISFIABLE = Problem(416, "unsatisfiable_range", "no byte that is asked for is there")
+RANGE_NOT_SATISFIABLE = Problem(416, "unsatisfiable_range", "no byte that is asked for is there")
 
-_RANGE: Final = re.compile(r"\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
-_MOST_RANGES: Final = 20
-_TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
+_RANGE_PATTERN: Final = re.compile(r"\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
+_MAX_RANGES: Final = 20
+_ENTITY_TAG: Final = re.compile(r'(?:W/)?"[^"]*"')
 
 
 def original(services: Services, call: OriginalCall) -> Reply | StreamedFile:
@@ -38,19 +38,23 @@ def original(services: Services, call: OriginalCall) -> Reply | StreamedFile:
     """
     original, file = _open_unchanged(services, call)
     headers = _headers(original)
-    if call.if_none_match and is_known(call.if_none_match, original.etag):
+    if call.if_none_match and matches_if_none_match(call.if_none_match, original.etag):
         file.close()
         return Reply(None, _NOT_MODIFIED, headers)
     size = original.document.n_bytes
     try:
-        spans = spans_of(call.range, size) if call.range and still_fits(call.if_range, original.etag) else ()
+        spans = (
+            parse_byte_ranges(call.range, size)
+            if call.range and allows_partial_response(call.if_range, original.etag)
+            else ()
+        )
     except UnsatisfiableError as error:
         file.close()
-        raise RefusedError(UNSATISFIABLE._replace(detail=f"the document has {size} bytes")) from error
+        raise RefusedError(RANGE_NOT_SATISFIABLE._replace(detail=f"the document has {size} bytes")) from error
     return _byte_ranges(file, spans, size, headers) if spans else _whole_file(file, size, headers)
 
 
-class Span(NamedTuple):
+class ByteRange(NamedTuple):
     """A byte range; `end` is exclusive."""
 
     start: int
@@ -61,7 +65,7 @@ class UnsatisfiableError(Exception):
     """No requested byte exists."""
 
 
-def spans_of(header: str, size: int) -> tuple[Span, ...]:
+def parse_byte_ranges(header: str, size: int) -> tuple[ByteRange, ...]:
     """Parse a Range header; an invalid or unsupported one yields no spans, and the whole file is sent.
 
     Spans are in the requested order; adjacent or overlapping ones are joined.
@@ -70,26 +74,26 @@ def spans_of(header: str, size: int) -> tuple[Span, ...]:
         UnsatisfiableError: no requested byte exists.
     """
     unit, separator, text = header.partition("=")
-    parts = [_RANGE.fullmatch(part) for part in text.split(",")]
-    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MOST_RANGES:
+    parts = [_RANGE_PATTERN.fullmatch(part) for part in text.split(",")]
+    if not separator or unit.strip().lower() != "bytes" or len(parts) > _MAX_RANGES:
         return ()
     bounds = [(part[1], part[2]) for part in parts if part]
     if len(bounds) < len(parts) or any(not first and not last for first, last in bounds):
         return ()
     if any(first and last and int(last) < int(first) for first, last in bounds):
         return ()
-    spans = [span for first, last in bounds if (span := _span(first, last, size)).start < span.end]
+    spans = [span for first, last in bounds if (span := _byte_range(first, last, size)).start < span.end]
     if not spans:
         raise UnsatisfiableError
     return _join_touching(spans)
 
 
-def is_known(header: str, etag: str) -> bool:
+def matches_if_none_match(header: str, etag: str) -> bool:
     """Whether an If-None-Match header contains an entity tag, by weak comparison."""
-    return header.strip() == "*" or any(tag.removeprefix("W/") == etag for tag in _TAG.findall(header))
+    return header.strip() == "*" or any(tag.removeprefix("W/") == etag for tag in _ENTITY_TAG.findall(header))
 
 
-def still_fits(header: str, etag: str) -> bool:
+def allows_partial_response(header: str, etag: str) -> bool:
     """Whether an If-Range header allows a partial response; a date is never precise enough."""
     return not header or header.strip() == etag
 
@@ -123,10 +127,10 @@ def _headers(original: Original) -> dict[str, str]:
 
 
 def _whole_file(file: BinaryIO, size: int, headers: Mapping[str, str]) -> StreamedFile:
-    return StreamedFile(file, _OK, {**headers, "Content-Length": str(size)}, ((b"", 0, size),))
+    return StreamedFile(file, _HTTP_OK, {**headers, "Content-Length": str(size)}, ((b"", 0, size),))
 
 
-def _byte_ranges(file: BinaryIO, spans: Sequence[Span], size: int, headers: Mapping[str, str]) -> StreamedFile:
+def _byte_ranges(file: BinaryIO, spans: Sequence[ByteRange], size: int, headers: Mapping[str, str]) -> StreamedFile:
     if len(spans) == 1:
         (span,) = spans
         part_headers = {"Content-Range": _content_range(span, size), "Content-Length": str(span.end - span.start)}
@@ -146,25 +150,25 @@ def _byte_ranges(file: BinaryIO, spans: Sequence[Span], size: int, headers: Mapp
     return StreamedFile(file, _PARTIAL_CONTENT, {**headers, **part_headers}, parts, ending)
 
 
-def _content_range(span: Span, size: int) -> str:
+def _content_range(span: ByteRange, size: int) -> str:
     return f"bytes {span.start}-{span.end - 1}/{size}"
 
 
-def _span(first: str, last: str, size: int) -> Span:
+def _byte_range(first: str, last: str, size: int) -> ByteRange:
     if not first:
-        return Span(max(size - int(last), 0), size)
-    return Span(int(first), min(int(last) + 1, size) if last else size)
+        return ByteRange(max(size - int(last), 0), size)
+    return ByteRange(int(first), min(int(last) + 1, size) if last else size)
 
 
-def _join_touching(spans: Sequence[Span]) -> tuple[Span, ...]:
+def _join_touching(spans: Sequence[ByteRange]) -> tuple[ByteRange, ...]:
     """Join adjacent and overlapping spans, so that no byte is sent twice."""
-    joined: list[Span] = []
+    joined: list[ByteRange] = []
     for span in spans:
         touching = [other for other in joined if other.start <= span.end and span.start <= other.end]
         if not touching:
             joined.append(span)
             continue
-        whole = Span(
+        whole = ByteRange(
             min(span.start, *(other.start for other in touching)), max(span.end, *(other.end for other in touching))
         )
         at = joined.index(touching[0])

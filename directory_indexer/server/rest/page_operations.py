@@ -74,24 +74,24 @@ with lazily:
     from directory_indexer.collections.collections import OpenCollection
     from directory_indexer.storage.documents.store import Snapshot
 
-_ACCEPTED = 202
+_HTTP_ACCEPTED = 202
 _PREVIEW_SECONDS = 4.0
-_MOST_RULES, _MOST_KINDS = 12, 12
-_MOST_COMPLETIONS, _MOST_ENTRIES = 20, 20_000
+_MAX_RULES, _MAX_KINDS = 12, 12
+_MAX_COMPLETIONS, _MAX_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
-_COUNTING_SECONDS, _MOST_COUNTED = 0.2, 10_000
-_CHANGEABLE = frozenset(
+_COUNTING_SECONDS, _MAX_COUNTED_FILES = 0.2, 10_000
+_CHANGEABLE_SETTINGS = frozenset(
     {"indexing.embedding", "indexing.ignore_patterns", "monitoring.battery_percent", "ocr.languages"}
 )
 """None of them is or contains a command, a URL, a path or an API key."""
 
-_DEFAULT_NAMES = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
+_DEFAULT_DIRECTORY_NAMES = {"DOCUMENTS": "Documents", "DESKTOP": "Desktop"}
 """Default names of the directories in `user-dirs.dirs`, which desktops translate."""
 
 _SCAN_SECONDS = 4.0
-_IGNORED = "ignored"
-_MAX_ROWS = 100_000
-_MOST_CAUSES, _MOST_FILES = 6, 8
+_IGNORED_REASON = "ignored"
+_MAX_SCANNED_FILES = 100_000
+_MAX_CAUSES, _MAX_FILES = 6, 8
 
 VALID_SECONDS: Final = 600
 _MAX_PENDING: Final = 100
@@ -109,7 +109,7 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
         UsageError: the page must not change the setting, or the value is invalid.
         ConflictError: an environment variable overrides the file, or the file cannot be edited safely.
     """
-    if call.key not in _CHANGEABLE:
+    if call.key not in _CHANGEABLE_SETTINGS:
         raise UsageError(f"'{call.key}' cannot be changed here", hint="change it in the configuration file")
     kind = KEYS[call.key].kind
     value = kind.typed(kind.from_text(call.value), Path) if call.value else None
@@ -121,7 +121,7 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
     path = os.path.realpath(str(settings["config_file"].value))
     try:
         file = read_file(path, [os.path.dirname(path)])
-        write_file(file, _with_setting(file.text, call.key.split("."), value))
+        write_file(file, _set_in_config_text(file.text, call.key.split("."), value))
     except EditRefusedError as error:
         raise ConflictError(f"'{path}' was not changed: {error}", hint="change it in an editor") from error
     return settings_answer(_reload_config(services))
@@ -134,14 +134,14 @@ def status(services: Services, _: NoArguments) -> StatusAnswer:
     return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
 
 
-async def changes(services: Services, call: ChangesCall) -> IndexMoment:
+async def wait_for_changes(services: Services, call: ChangesCall) -> IndexMoment:
     """Return the state of the index, as soon as it differs from the state that the caller knows."""
     deadline = anyio.current_time() + call.wait
     while True:
         current = await services.executor.run(Pool.READ, lambda: _current_moment(services))
         left = deadline - anyio.current_time()
         if current.moment != call.moment or left <= 0 or services.is_ending():
-            return await services.executor.run(Pool.READ, partial(_with_advice, services, current))
+            return await services.executor.run(Pool.READ, partial(_add_language_advice, services, current))
         await anyio.sleep(min(_POLL_SECONDS, left))
 
 
@@ -150,7 +150,7 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         tracked = snapshot.directories.all()
     own = services.collections.app.loaded.data_dir
-    candidates = _completions(os.path.expanduser(call.path)) if call.path else _usual_directories()
+    candidates = _complete_directory(os.path.expanduser(call.path)) if call.path else _common_directories()
     paths = dict.fromkeys(file_path(path) for path in candidates if not own.is_relative_to(path) or call.path)
     untracked = [path for path in paths if not any(lies_in(path, root) for root in tracked)]
     if call.path:
@@ -159,7 +159,7 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     return SuggestedDirectories(tuple(counts), counts)
 
 
-def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
+def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
     """Return a preview of adding a directory, within a time limit."""
     if not os.path.isabs(os.path.expanduser(call.path)):
         raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
@@ -176,8 +176,8 @@ def look_at_directory(services: Services, call: LookAtDirectoryCall) -> AddingAn
         skipped=plan.skip_counts.total(),
         failed=len(plan.failures),
         ignored=len(plan.ignored),
-        rules=tuple(RuleCount(*count) for count in rules.most_common(_MOST_RULES)),
-        kinds=count_extensions([request.source.path for request in plan.requests], most=_MOST_KINDS),
+        rules=tuple(RuleCount(*count) for count in rules.most_common(_MAX_RULES)),
+        kinds=count_extensions([request.source.path for request in plan.requests], most=_MAX_KINDS),
         whole=is_whole,
         seconds=seconds,
         index_bytes=BYTES_PER_TEXT_BYTE * n_text_bytes(plan),
@@ -191,10 +191,10 @@ def add_directory(services: Services, call: AddDirectoryCall) -> Reply:
     """Start indexing a previewed directory."""
     root = services.confirmations.use(Action.ADD, call.confirmation)
     entry = services.runs.add(root)
-    return Reply(entry, _ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
+    return Reply(entry, _HTTP_ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
 
 
-def look_at_forgetting(services: Services, call: LookAtForgettingCall) -> ForgettingAnswer:
+def preview_forgetting(services: Services, call: LookAtForgettingCall) -> ForgettingAnswer:
     """Return a preview of forgetting a directory.
 
     Raises:
@@ -227,7 +227,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     return ForgottenAnswer(root, n_files, tuple(notes))
 
 
-def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
+def list_skipped_files(services: Services, call: LeftOutCall) -> LeftOutList:
     """List the files that are not in the index, with reasons.
 
     Raises:
@@ -237,8 +237,8 @@ def left_out(services: Services, call: LeftOutCall) -> LeftOutList:
     with services.collections.using(DEFAULT) as opened:
         with opened.app.docstore.snapshot() as snapshot:
             counts = dict(snapshot.left_out.counts(within))
-        if call.reason == _IGNORED:
-            return _ignored(_ExclusionScan(opened, within), call)._replace(reasons=counts)
+        if call.reason == _IGNORED_REASON:
+            return _list_ignored(_ExclusionScan(opened, within), call)._replace(reasons=counts)
         with opened.app.docstore.snapshot() as snapshot:
             rows = snapshot.left_out.listed(within, reason=call.reason, limit=call.limit + 1, offset=call.offset)
     files = tuple(map(left_out_entry, rows[: call.limit]))
@@ -250,13 +250,13 @@ def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
     within = file_path(call.path) if call.path else None
     query = parse_query(call.query)
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
-        rows = snapshot.left_out.listed(within, reason="", limit=_MAX_ROWS, offset=0)
-        in_scope = filter(_scope_test(snapshot, call, query), map(left_out_entry, rows))
-        misses = _near_misses(((file.reason, file) for file in in_scope), name_test(query))
-    return misses._replace(truncated=len(rows) == _MAX_ROWS)
+        rows = snapshot.left_out.listed(within, reason="", limit=_MAX_SCANNED_FILES, offset=0)
+        in_scope = filter(_make_scope_test(snapshot, call, query), map(left_out_entry, rows))
+        misses = _group_near_misses(((file.reason, file) for file in in_scope), name_test(query))
+    return misses._replace(truncated=len(rows) == _MAX_SCANNED_FILES)
 
 
-def near_misses_by_rules(services: Services, call: NearMissesCall) -> NearMisses:
+def near_misses_excluded_by_rules(services: Services, call: NearMissesCall) -> NearMisses:
     """Return paths excluded by rules in the scope of a query, those with its words in their names first.
 
     Raises:
@@ -267,8 +267,8 @@ def near_misses_by_rules(services: Services, call: NearMissesCall) -> NearMisses
     with services.collections.using(DEFAULT) as opened:
         scan = _ExclusionScan(opened, within)
         with opened.app.docstore.snapshot() as snapshot:
-            in_scope = filter(_scope_test(snapshot, call, query), scan.paths())
-            misses = _near_misses(((file.detail or "", file) for file in in_scope), name_test(query))
+            in_scope = filter(_make_scope_test(snapshot, call, query), scan.paths())
+            misses = _group_near_misses(((file.detail or "", file) for file in in_scope), name_test(query))
     return misses._replace(truncated=not scan.is_complete)
 
 
@@ -285,13 +285,13 @@ class Confirmations:
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._pending: OrderedDict[str, _Pending] = OrderedDict()
+        self._pending: OrderedDict[str, _PendingAction] = OrderedDict()
 
     def new(self, act: Action, path: FilePath) -> str:
         """Return a new token that confirms a previewed action."""
         confirmation = secrets.token_urlsafe(24)
         with self._lock:
-            self._pending[confirmation] = _Pending(act, path, self._clock() + VALID_SECONDS)
+            self._pending[confirmation] = _PendingAction(act, path, self._clock() + VALID_SECONDS)
             while len(self._pending) > _MAX_PENDING:
                 self._pending.popitem(last=False)
         return confirmation
@@ -309,7 +309,7 @@ class Confirmations:
         return pending.path
 
 
-def _with_setting(text: str, keys: list[str], value: object) -> str:
+def _set_in_config_text(text: str, keys: list[str], value: object) -> str:
     written = list(value) if isinstance(value, tuple) else value
     if JSON.standing(text, keys, written) is not Standing.ABSENT:
         text = JSON.without_entry(text, keys, None, made=0)
@@ -329,7 +329,7 @@ def _current_moment(services: Services) -> IndexMoment:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         summary = opened.app.status.checked(snapshot.overview.summary())
         counts = snapshot.overview.file_counts()
-        state = f"{snapshot.overview.state_name()}.{summary.is_running:d}"
+        state = f"{snapshot.overview.state_id()}.{summary.is_running:d}"
         records = snapshot.runs.latest(1) if summary.is_running else ()
     run = next((run_of(record, goes_on=True) for record in records if record.outcome is None), None)
     progress = (run.id, run.phase, run.files_done, run.chunks_done, run.pages_done) if run else ()
@@ -346,17 +346,17 @@ def _current_moment(services: Services) -> IndexMoment:
     )
 
 
-def _with_advice(services: Services, now: IndexMoment) -> IndexMoment:
+def _add_language_advice(services: Services, now: IndexMoment) -> IndexMoment:
     with services.collections.using(DEFAULT) as opened:
         advice = opened.app.language_advice()
     return now._replace(advice=advice.text if advice else None)
 
 
-def _usual_directories() -> Iterator[str]:
+def _common_directories() -> Iterator[str]:
     """Return the usual directories of a user that exist: documents, desktop, notes, and the working directory."""
     home = Path.home()
     desktop_paths = _desktop_directories(home)
-    paths = [desktop_paths.get(name, home / usual) for name, usual in _DEFAULT_NAMES.items()]
+    paths = [desktop_paths.get(name, home / usual) for name, usual in _DEFAULT_DIRECTORY_NAMES.items()]
     paths += [home / "Notes", Path.cwd()]
     return (str(path) for path in paths if path.is_dir() and not home.is_relative_to(path))
 
@@ -367,9 +367,9 @@ def _count_files(directory: str) -> int:
     for _, directories, names in os.walk(directory):
         directories[:] = [name for name in directories if not name.startswith(".")]
         n_files += sum(not name.startswith(".") for name in names)
-        if n_files >= _MOST_COUNTED or time.monotonic() > deadline:
+        if n_files >= _MAX_COUNTED_FILES or time.monotonic() > deadline:
             break
-    return min(n_files, _MOST_COUNTED)
+    return min(n_files, _MAX_COUNTED_FILES)
 
 
 def _desktop_directories(home: Path) -> dict[str, Path]:
@@ -381,27 +381,29 @@ def _desktop_directories(home: Path) -> dict[str, Path]:
     return {name: home / path for name, path in re.findall(r'^XDG_(\w+)_DIR="\$HOME/([^"\n]+)"', text, re.MULTILINE)}
 
 
-def _completions(typed: str) -> list[str]:
+def _complete_directory(typed: str) -> list[str]:
     """Return the directories whose paths begin with the input; hidden ones only if the input is hidden."""
     parent, prefix = os.path.split(typed)
     if not os.path.isabs(parent):
         return []
     paths: list[str] = []
     with contextlib.suppress(OSError, ValueError), os.scandir(parent) as entries:
-        for entry in itertools.islice(entries, _MOST_ENTRIES):
+        for entry in itertools.islice(entries, _MAX_ENTRIES):
             is_match = entry.name.casefold().startswith(prefix.casefold())
             if is_match and (prefix or not entry.name.startswith(".")) and entry.is_dir():
                 paths.append(entry.path)
-    return sorted(paths, key=str.casefold)[:_MOST_COMPLETIONS]
+    return sorted(paths, key=str.casefold)[:_MAX_COMPLETIONS]
 
 
-def _scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[LeftOutOne], bool]:
+def _make_scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[LeftOutOne], bool]:
     scope = (file_path(call.path),) if call.path else ()
     is_in_scope = scope_and_kind_test(snapshot, SearchRequest(call.query, scope=scope, kinds=call.types), query)
     return lambda file: is_in_scope(FilePath(file.path))
 
 
-def _near_misses(files_by_cause: Iterable[tuple[str, LeftOutOne]], is_named: Callable[[FilePath], bool]) -> NearMisses:
+def _group_near_misses(
+    files_by_cause: Iterable[tuple[str, LeftOutOne]], is_named: Callable[[FilePath], bool]
+) -> NearMisses:
     """Count files by cause, and separate those whose names match the query."""
     causes = Counter[str]()
     named: list[LeftOutOne] = []
@@ -410,13 +412,13 @@ def _near_misses(files_by_cause: Iterable[tuple[str, LeftOutOne]], is_named: Cal
         causes[cause] += 1
         if is_named(FilePath(file.path)):
             named.append(file)
-        elif len(others) < _MOST_FILES:
+        elif len(others) < _MAX_FILES:
             others.append(file)
-    most = tuple(CauseCount(*count) for count in causes.most_common(_MOST_CAUSES))
-    return NearMisses(causes.total(), most, len(named), tuple(named[:_MOST_FILES]), tuple(others), truncated=False)
+    most = tuple(CauseCount(*count) for count in causes.most_common(_MAX_CAUSES))
+    return NearMisses(causes.total(), most, len(named), tuple(named[:_MAX_FILES]), tuple(others), truncated=False)
 
 
-def _ignored(scan: _ExclusionScan, call: LeftOutCall) -> LeftOutList:
+def _list_ignored(scan: _ExclusionScan, call: LeftOutCall) -> LeftOutList:
     files = tuple(islice(scan.paths(), call.offset, call.offset + call.limit + 1))
     following = call.offset + call.limit if len(files) > call.limit else None
     return LeftOutList({}, files[: call.limit], following, truncated=not scan.is_complete)
@@ -446,7 +448,7 @@ class _ExclusionScan:
                     return
 
 
-class _Pending(NamedTuple):
+class _PendingAction(NamedTuple):
     act: Action
     path: FilePath
     expires_at: float

@@ -20,7 +20,7 @@ from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, search
 from directory_indexer.api.previews import Cell, Colour, Element, PageAnswer, PreviewAnswer, RelatedFile, TableRow
 from directory_indexer.config.collections import documents_of
 from directory_indexer.core.errors import UsageError
-from directory_indexer.core.files import WHOLE, Recognition, SourceFile, Word, source_file
+from directory_indexer.core.files import PAGE_UNITS, Recognition, SourceFile, Word, source_file
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, display, file_path, lies_in
 from directory_indexer.formats.recognition import expected_kind
@@ -43,7 +43,7 @@ from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.spelling import correct_spelling
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.texts import FileText, change_on_disk, read_text
-from directory_indexer.server.mcp.search_requests import with_collection
+from directory_indexer.server.mcp.search_requests import add_collection_names
 from directory_indexer.server.rest.arguments import PageCall, PreviewCall, SimilarCall
 from directory_indexer.server.rest.documents import DocumentIds, indexed_path
 from directory_indexer.server.rest.operations import Services
@@ -52,12 +52,12 @@ from directory_indexer.storage.documents.store import Snapshot
 with lazily:
     from directory_indexer.collections.collections import OpenCollection
 
-_LINES: Final = 1_200
-_LONGEST_TEXT: Final = 300_000
+_LINES_IN_VIEW: Final = 1_200
+_MAX_TEXT_CHARS: Final = 300_000
 _MAX_MATCHING_LINES: Final = 2_000
-_MOST_MEMBERS: Final = 200
+_MAX_MEMBERS: Final = 200
 
-_MOST_LINKS: Final = 2_000
+_MAX_LINKS: Final = 2_000
 
 
 class LinkedFile(NamedTuple):
@@ -67,7 +67,7 @@ class LinkedFile(NamedTuple):
     heading: str
 
 
-NO_TARGET: Final = LinkedFile("", "")
+NO_LINK: Final = LinkedFile("", "")
 
 
 def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
@@ -80,10 +80,10 @@ def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         source = _preview_source(snapshot, path, call.query)
         related = _RelatedFiles(services.document_ids, call.collection)
-        members = related.files(snapshot.files.members(path)[:_MOST_MEMBERS])
+        members = related.files(snapshot.files.members(path)[:_MAX_MEMBERS])
         container = snapshot.files.container_of(path)
         containers = related.files([container] if container else [])
-    answer = _add_structure(services, call, _window(call.doc_id, source, call.line), source)
+    answer = _add_colours_or_elements(services, call, _lines_in_view(call.doc_id, source, call.line), source)
     return answer._replace(members=members, container=containers[0] if containers else None)
 
 
@@ -97,11 +97,13 @@ def similar(services: Services, call: SimilarCall) -> SearchAnswer:
         with opened.app.docstore.snapshot() as snapshot:
             path = indexed_path(services, opened, snapshot, call.doc_id)
         result = opened.app.similar_files.find(path, within=(), limit=call.limit)
-        hits = tuple(_passage(services, call.collection, hit) for hit in with_collection(opened, result.hits))
+        hits = tuple(
+            _passage_of_hit(services, call.collection, hit) for hit in add_collection_names(opened, result.hits)
+        )
         return search_answer(result, index=opened.app.status.checked(result.summary), hits=hits, next_cursor=None)
 
 
-def page(services: Services, call: PageCall) -> PageAnswer:
+def rendered_page(services: Services, call: PageCall) -> PageAnswer:
     """Render a page of a document.
 
     Raises:
@@ -114,8 +116,8 @@ def page(services: Services, call: PageCall) -> PageAnswer:
             raise UsageError("it holds secrets, which can only be masked in its text")
         if change_on_disk(snapshot, path):
             raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
-        plan = plan_of(snapshot, call.query)
-        on_disk = _source_of(snapshot, path)
+        plan = highlighting_plan(snapshot, call.query)
+        on_disk = _source_file_of(snapshot, path)
         read = _recognised_words(opened, snapshot, path, call.page)
         policy = opened.app.policies.parse._replace(count_tokens=len, descriptions=None)
     drawn = services.previews.drawing.ask(ScreenRequest(path, on_disk, call.page, policy))
@@ -132,7 +134,7 @@ def page(services: Services, call: PageCall) -> PageAnswer:
     )
 
 
-def plan_of(snapshot: Snapshot, query: str) -> MatchPlan:
+def highlighting_plan(snapshot: Snapshot, query: str) -> MatchPlan:
     """Return the plan for the words that a query highlights."""
     query_terms, _ = correct_spelling(select_informative_words(parse_query(query), snapshot.words), snapshot.words)
     return plan_match(query_terms, snapshot.words)
@@ -142,8 +144,8 @@ def linked_files(
     services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
 ) -> Mapping[str, LinkedFile]:
     """Return the indexed files that the links of a document lead to, by their addresses as written."""
-    addresses = dict.fromkeys(islice(_addresses(blocks), _MOST_LINKS))
-    targets = {address: target for address in addresses if (target := _target(path, address))}
+    addresses = dict.fromkeys(islice(_link_addresses(blocks), _MAX_LINKS))
+    targets = {address: target for address in addresses if (target := _resolve_link(path, address))}
     with opened.app.docstore.snapshot() as snapshot:
         indexed = snapshot.files.with_text(targets.values())
     own = documents_of(opened.app.loaded)
@@ -164,7 +166,7 @@ class _PreviewSource(NamedTuple):
     n_masked: int
 
 
-def _passage(services: Services, collection: str, hit: Hit) -> Passage:
+def _passage_of_hit(services: Services, collection: str, hit: Hit) -> Passage:
     passage = passage_of(hit)
     if hit.sent:
         return passage
@@ -174,17 +176,17 @@ def _passage(services: Services, collection: str, hit: Hit) -> Passage:
 def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewSource:
     text = read_text(snapshot, path, None)
     return _PreviewSource(
-        path, text, plan_of(snapshot, query), snapshot.files.page_starts(path), snapshot.files.masked(path)
+        path, text, highlighting_plan(snapshot, query), snapshot.files.page_starts(path), snapshot.files.masked(path)
     )
 
 
-def _window(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:
+def _lines_in_view(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:
     """Return the lines around a line, or only the beginning of a very long one; a short document as a whole."""
     text = source.text
     starts = [0, *(at + 1 for at, sign in enumerate(text.text[:-1]) if sign == "\n")]
     first, last = _lines_around(line, len(starts), text.text, starts)
     start = starts[first - 1]
-    end = min([*starts, len(text.text)][last], start + _LONGEST_TEXT)  # a line may be as long as the file
+    end = min([*starts, len(text.text)][last], start + _MAX_TEXT_CHARS)  # a line may be as long as the file
     marks = marks_in(text.text, source.plan)
     inside = tuple(
         (first - start, following - start) for first, following in marks if start <= first and following <= end
@@ -217,19 +219,19 @@ def _window(doc_id: str, source: _PreviewSource, line: int) -> PreviewAnswer:
 
 
 def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> tuple[int, int]:
-    if n_lines <= _LINES and len(text) <= _LONGEST_TEXT:
+    if n_lines <= _LINES_IN_VIEW and len(text) <= _MAX_TEXT_CHARS:
         return 1, n_lines
     first = last = min(max(line, 1), n_lines)
     ends = [*starts, len(text)]
-    while last - first < _LINES and (first > 1 or last < n_lines):
+    while last - first < _LINES_IN_VIEW and (first > 1 or last < n_lines):
         wider = max(first - 1, 1), min(last + 2, n_lines)  # twice as far down as up
-        if ends[wider[1]] - starts[wider[0] - 1] > _LONGEST_TEXT:
+        if ends[wider[1]] - starts[wider[0] - 1] > _MAX_TEXT_CHARS:
             break
         first, last = wider
     return first, last
 
 
-def _add_structure(
+def _add_colours_or_elements(
     services: Services, call: PreviewCall, answer: PreviewAnswer, source: _PreviewSource
 ) -> PreviewAnswer:
     """Add colours, elements or rows from a worker process; a document that it cannot parse is shown as lines."""
@@ -247,7 +249,7 @@ def _add_structure(
         case Tree(blocks):
             with services.collections.using(call.collection) as opened:
                 links = linked_files(services, opened, source.path, blocks)
-            return answer._replace(elements=tuple(_element(block, source.plan, links) for block in blocks))
+            return answer._replace(elements=tuple(_page_element(block, source.plan, links) for block in blocks))
         case Rows(rows):
             plan = source.plan
             cells = (tuple(Cell(cell, marks_in(cell, plan)) for cell in row.cells) for row in rows)
@@ -257,10 +259,10 @@ def _add_structure(
     return answer if has_shape else answer._replace(form=Form.LINES)
 
 
-def _element(node: Node, plan: MatchPlan, links: Mapping[str, LinkedFile]) -> Element:
+def _page_element(node: Node, plan: MatchPlan, links: Mapping[str, LinkedFile]) -> Element:
     marks = marks_in(node.text, plan) if node.text else ()
-    children = tuple(_element(child, plan, links) for child in node.children)
-    return Element(node.tag, node.text, children, node.href, *links.get(node.beside, NO_TARGET), node.line, marks)
+    children = tuple(_page_element(child, plan, links) for child in node.children)
+    return Element(node.tag, node.text, children, node.href, *links.get(node.beside, NO_LINK), node.line, marks)
 
 
 class _RelatedFiles(NamedTuple):
@@ -276,7 +278,7 @@ class _RelatedFiles(NamedTuple):
         )
 
 
-def _source_of(snapshot: Snapshot, path: FilePath) -> SourceFile:
+def _source_file_of(snapshot: Snapshot, path: FilePath) -> SourceFile:
     try:
         return source_file(snapshot.files.container_of(path) or path)
     except OSError as error:
@@ -302,18 +304,18 @@ def _marked_boxes(words: Sequence[Word], plan: MatchPlan) -> Iterator[tuple[floa
     for number in sorted(marked):
         box = boxed_words[number].box
         if box is not None:
-            left, top, right, bottom = (side / WHOLE for side in box)
+            left, top, right, bottom = (side / PAGE_UNITS for side in box)
             yield left, top, right, bottom
 
 
-def _addresses(nodes: Iterable[Node]) -> Iterator[str]:
+def _link_addresses(nodes: Iterable[Node]) -> Iterator[str]:
     for node in nodes:
         if node.beside:
             yield node.beside
-        yield from _addresses(node.children)
+        yield from _link_addresses(node.children)
 
 
-def _target(path: FilePath, address: str) -> FilePath | None:
+def _resolve_link(path: FilePath, address: str) -> FilePath | None:
     """Return the path of an address relative to a document; None if the two are not in the same archive."""
     name = unquote(address.partition("#")[0].partition("?")[0], errors="surrogateescape")
     if not name:

@@ -18,19 +18,19 @@ import blake3
 from starlette.requests import Request
 
 from directory_indexer.api.fields import JsonObject, Only
-from directory_indexer.collections.originals import too_large
+from directory_indexer.collections.originals import original_too_large
 from directory_indexer.core.durable_files import is_disk_full
 from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode
-from directory_indexer.server.mcp.arguments import arguments_of, invalid_argument, quoted
+from directory_indexer.server.mcp.arguments import invalid_argument_error, parse_arguments, quote_value
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.operations import HttpOperation
 
-NO_JSON = Problem(400, "invalid_json", "the body is no JSON object")
-NOT_JSON = Problem(415, "unsupported_media_type", "the body must be application/json")
+INVALID_JSON = Problem(400, "invalid_json", "the body is no JSON object")
+JSON_REQUIRED = Problem(415, "unsupported_media_type", "the body must be application/json")
 
-JSON, LINES = "application/json", "application/x-ndjson"
-_LINES = frozenset({LINES, "application/ndjson", "application/jsonl"})
+JSON_TYPE, JSON_LINES_TYPE = "application/json", "application/x-ndjson"
+_JSON_LINES_TYPES = frozenset({JSON_LINES_TYPE, "application/ndjson", "application/jsonl"})
 _MAX_MEMORY_BYTES = 1_048_576
 
 _INTEGER = re.compile("-?[0-9]{1,18}")
@@ -41,9 +41,9 @@ def media_type_of(request: Request) -> str:
     return str(request.headers.get("content-type", "")).partition(";")[0].strip().lower()
 
 
-def has_lines(media_type: str) -> bool:
+def is_json_lines(media_type: str) -> bool:
     """Whether a media type is that of JSON Lines."""
-    return media_type in _LINES
+    return media_type in _JSON_LINES_TYPES
 
 
 def parse_body(content: bytes, *, media_type: str) -> JsonObject:
@@ -54,8 +54,8 @@ def parse_body(content: bytes, *, media_type: str) -> JsonObject:
     """
     if not content:
         return {}
-    if media_type.partition(";")[0].strip().lower() != JSON:
-        raise RefusedError(NOT_JSON)
+    if media_type.partition(";")[0].strip().lower() != JSON_TYPE:
+        raise RefusedError(JSON_REQUIRED)
     return parse_object(content)
 
 
@@ -67,11 +67,11 @@ def parse_object(content: bytes) -> JsonObject:
         UsageError: a name occurs twice.
     """
     try:
-        body = json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_unique_names)
+        body = json.loads(content, parse_constant=_reject_constant, object_pairs_hook=_reject_repeated_names)
     except (ValueError, RecursionError) as error:
-        raise RefusedError(NO_JSON) from error
+        raise RefusedError(INVALID_JSON) from error
     if not isinstance(body, dict):
-        raise RefusedError(NO_JSON)
+        raise RefusedError(INVALID_JSON)
     return body
 
 
@@ -83,7 +83,7 @@ async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> t
         DiskFullError: the disk is full.
     """
     if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise too_large(most_bytes)
+        raise original_too_large(most_bytes)
     os.makedirs(directory, mode=directory_mode(), exist_ok=True)
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_MAX_MEMORY_BYTES, dir=str(directory)))  # noqa: SIM115
     hasher, n_bytes = blake3.blake3(), 0
@@ -91,7 +91,7 @@ async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> t
         async for piece in request.stream():
             n_bytes += len(piece)
             if n_bytes > most_bytes:
-                raise too_large(most_bytes)  # noqa: TRY301 - any error closes the file
+                raise original_too_large(most_bytes)  # noqa: TRY301 - any error closes the file
             hasher.update(piece)
             file.write(piece)
         file.seek(0)
@@ -105,7 +105,7 @@ async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> t
     return file, hasher.digest()
 
 
-def lines_of(file: BinaryIO) -> Iterator[bytes]:
+def lines_of_body(file: BinaryIO) -> Iterator[bytes]:
     """Yield the non-empty lines of a body."""
     for line in file:
         if stripped := line.strip():
@@ -121,8 +121,8 @@ def parse_call(operation: HttpOperation, arguments: Mapping[str, object]) -> Any
     known: JsonObject = operation.schema["properties"]
     for name, value in arguments.items():
         if name in known and not _has_type(known[name], value):
-            raise invalid_argument(name, value, known[name])
-    return arguments_of(operation.arguments, arguments, of=operation.name, audience=Only.PROGRAMS)
+            raise invalid_argument_error(name, value, known[name])
+    return parse_arguments(operation.arguments, arguments, of=operation.name, audience=Only.PROGRAMS)
 
 
 def arguments_in_query(operation: HttpOperation, pairs: Sequence[tuple[str, str]]) -> JsonObject:
@@ -149,17 +149,17 @@ def arguments_in_headers(operation: HttpOperation, headers: Mapping[str, str]) -
     return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
 
 
-def _unique_names(pairs: list[tuple[str, Any]]) -> JsonObject:
+def _reject_repeated_names(pairs: list[tuple[str, Any]]) -> JsonObject:
     """Return an object of names and values; a repeated name is an error, since one value would be ignored."""
     body = dict(pairs)
     if len(body) == len(pairs):
         return body
     name = next(name for name, n_times in Counter(name for name, _ in pairs).items() if n_times > 1)
-    values = " and ".join(quoted(value) for other, value in pairs if other == name)
-    raise UsageError(f"{quoted(name)} is given twice: {values}", hint="give it once")
+    values = " and ".join(quote_value(value) for other, value in pairs if other == name)
+    raise UsageError(f"{quote_value(name)} is given twice: {values}", hint="give it once")
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     """Reject NaN and Infinity, which are not JSON."""
     raise ValueError(name)
 

@@ -18,9 +18,9 @@ from directory_indexer.core.paths import lies_in
 from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
-from directory_indexer.server.mcp.grep_outline import first_lines, grep_request, outline_named
+from directory_indexer.server.mcp.grep_outline import grep_first_lines, grep_request, outline_of_name
 from directory_indexer.server.mcp.search_requests import collections_of_call, resolve_scope_refreshing
-from directory_indexer.server.path_resolution import scope_of
+from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
 from directory_indexer.server.rest.operations import Services
@@ -34,7 +34,7 @@ with lazily:
     from directory_indexer.storage.documents.store import Snapshot
 
 _EXCERPT_CHARS = 200
-_DIGITS = 4
+_NEARNESS_DIGITS = 4
 
 
 def search(services: Services, call: SearchCall) -> SearchAnswer:
@@ -45,7 +45,7 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
         return tools.facets(call)
     result, page = tools.find(call)
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
-    passages = tuple(_passage(services, hit, call) for hit in sort_result(call.sort, result).hits)
+    passages = tuple(_passage_of_hit(services, hit, call) for hit in sort_result(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
     return answer._replace(results=plain_hits(passages), collection=names[0] if len(names) == 1 else None)
 
@@ -55,13 +55,13 @@ def grep(services: Services, call: GrepCall) -> GrepAnswer:
     with services.collections.using(call.collection) as opened:
         scope, notes = resolve_scope_refreshing(opened, call.path)
         with opened.app.docstore.snapshot() as snapshot:
-            return first_lines(snapshot, grep_request(call, scope), tuple(map(str, notes)), limit=call.limit)
+            return grep_first_lines(snapshot, grep_request(call, scope), tuple(map(str, notes)), limit=call.limit)
 
 
 def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
     """Return the outline of a file or a directory, folded to the token budget."""
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
-        return outline_answer(outline_within(outline_named(snapshot, call.path), max_tokens=call.max_tokens))
+        return outline_answer(outline_within(outline_of_name(snapshot, call.path), max_tokens=call.max_tokens))
 
 
 def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
@@ -71,9 +71,9 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
         NotIndexedError: there is no such document, or it has no text.
     """
     with services.collections.using(call.collection) as opened:
-        path, name = _document(services, opened, call)
+        path, name = _path_and_name_of_document(services, opened, call)
         neighbourhood = opened.app.neighbourhoods.around(path, limit=call.limit)
-        entries = tuple(_entries(services, opened, neighbourhood.neighbours))
+        entries = tuple(_neighbour_entries(services, opened, neighbourhood.neighbours))
     return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
 
 
@@ -85,11 +85,13 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
     """
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         own = documents_of(opened.app.loaded)
-        usage = directory_usage(snapshot, _within(snapshot, call.path), depth=call.depth, most=call.most, without=own)
+        usage = directory_usage(
+            snapshot, _first_directory_of_scope(snapshot, call.path), depth=call.depth, most=call.most, without=own
+        )
     return directory_part(usage)
 
 
-def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
+def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
     if hit.sent or not hit.is_passage:
         return passage
@@ -97,14 +99,18 @@ def _passage(services: Services, hit: Hit, call: SearchCall) -> Passage:
     return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
 
 
-def _document(services: Services, opened: OpenCollection, call: NeighboursCall) -> tuple[FilePath, str]:
+def _path_and_name_of_document(
+    services: Services, opened: OpenCollection, call: NeighboursCall
+) -> tuple[FilePath, str]:
     with opened.app.docstore.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
     stored = opened.documents.get(call.doc_id)
     return path, stored.filename if stored else os.path.basename(path)
 
 
-def _entries(services: Services, opened: OpenCollection, neighbours: Sequence[Neighbour]) -> Iterator[NeighbourEntry]:
+def _neighbour_entries(
+    services: Services, opened: OpenCollection, neighbours: Sequence[Neighbour]
+) -> Iterator[NeighbourEntry]:
     own = documents_of(opened.app.loaded)
     ids = {path: doc_id for neighbour in neighbours if (doc_id := doc_id_of(path := neighbour.stored.path, own))}
     sent = {document.doc_id: document for document in opened.documents.get_all(list(ids.values()))} if ids else {}
@@ -116,10 +122,10 @@ def _entries(services: Services, opened: OpenCollection, neighbours: Sequence[Ne
             if document is None or document.state is State.DELETING:
                 continue
             name = document.filename
-        yield _entry(neighbour, doc_id or services.document_ids.of(opened.name, path), name)
+        yield _neighbour_entry(neighbour, doc_id or services.document_ids.of(opened.name, path), name)
 
 
-def _entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
+def _neighbour_entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
     chunk = neighbour.stored.chunk
     return NeighbourEntry(
         doc_id=doc_id,
@@ -130,12 +136,12 @@ def _entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:
         line=chunk.start_line,
         page=chunk.page,
         excerpt=chunk.text[:_EXCERPT_CHARS].rstrip(),
-        nearness=round(min(max(neighbour.nearness, 0.0), 1.0), _DIGITS),
-        x=round(neighbour.x, _DIGITS),
-        y=round(neighbour.y, _DIGITS),
+        nearness=round(min(max(neighbour.nearness, 0.0), 1.0), _NEARNESS_DIGITS),
+        x=round(neighbour.x, _NEARNESS_DIGITS),
+        y=round(neighbour.y, _NEARNESS_DIGITS),
         topic=neighbour.topic,
     )
 
 
-def _within(snapshot: Snapshot, path: str) -> FilePath | None:
-    return next(iter(scope_of(snapshot, path)), None)
+def _first_directory_of_scope(snapshot: Snapshot, path: str) -> FilePath | None:
+    return next(iter(directories_of_scope(snapshot, path)), None)

@@ -28,31 +28,31 @@ from directory_indexer.server.middleware.request_context import (
     Problem,
     RefusedError,
     Route,
-    no_such_method,
-    no_such_path,
+    method_not_allowed,
+    path_not_found,
 )
 from directory_indexer.server.rest.requests import parse_body
-from directory_indexer.server.rest.responses import problem_of, problem_response
+from directory_indexer.server.rest.responses import problem_of_error, problem_response
 from directory_indexer.server.ui.files import FileOpener, OpenTarget, OpenWith
 
 with lazily:
     from starlette.types import Receive, Scope, Send
 
 ROOT = "/ui/"
-_SESSION = "/ui/session"
-_LONGEST_CODE = 1024
-_PLACE = Route(ROOT, None, _LONGEST_CODE)
-_OPEN = "/ui/open"
-_OPEN_PLACE = Route(_OPEN, None, _LONGEST_CODE)
-_SESSION_PLACE = Route(_SESSION, None, _LONGEST_CODE)
-_READING = ("GET", "HEAD")
+_SESSION_PATH = "/ui/session"
+_MAX_CODE_BYTES = 1024
+_PAGE_ROUTE = Route(ROOT, None, _MAX_CODE_BYTES)
+_OPEN_PATH = "/ui/open"
+_OPEN_ROUTE = Route(_OPEN_PATH, None, _MAX_CODE_BYTES)
+_SESSION_ROUTE = Route(_SESSION_PATH, None, _MAX_CODE_BYTES)
+_READ_METHODS = ("GET", "HEAD")
 
-UNAVAILABLE = Problem(503, "unavailable", "")
-BAD_CODE = Problem(401, "unauthorized", "the code was used, or is too old: run dirindex ui again")
-STRANGER = Problem(401, "unauthorized", "only the page may ask for this")
+PROGRAM_UNAVAILABLE = Problem(503, "unavailable", "")
+INVALID_LOGIN_CODE = Problem(401, "unauthorized", "the code was used, or is too old: run dirindex ui again")
+SESSION_REQUIRED = Problem(401, "unauthorized", "only the page may ask for this")
 FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
 
-INDEX: Final = "index.html"
+INDEX_FILE: Final = "index.html"
 _STATIC: Final = "static"
 _MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".html": "text/html; charset=utf-8",
@@ -60,7 +60,7 @@ _MEDIA_TYPES: Final[Mapping[str, str]] = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_POLICY: Final[Mapping[str, str]] = {
+_CONTENT_SECURITY_POLICY: Final[Mapping[str, str]] = {
     "default-src": "'none'",
     "script-src": "'self'",
     "style-src": "'self'",
@@ -73,8 +73,8 @@ _POLICY: Final[Mapping[str, str]] = {
     "require-trusted-types-for": "'script'",
     "trusted-types": "'none'",
 }
-HEADERS: Final[Mapping[str, str]] = {
-    "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in _POLICY.items()),
+SECURITY_HEADERS: Final[Mapping[str, str]] = {
+    "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in _CONTENT_SECURITY_POLICY.items()),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -86,11 +86,11 @@ HEADERS: Final[Mapping[str, str]] = {
 
 def route_of(path: str) -> Route | None:
     """Return the route of a request for the guard; None if it is not for the page."""
-    if path == _SESSION:
-        return _SESSION_PLACE
-    if path == _OPEN:
-        return _OPEN_PLACE
-    return _PLACE if path.startswith(ROOT) or path == ROOT.rstrip("/") else None
+    if path == _SESSION_PATH:
+        return _SESSION_ROUTE
+    if path == _OPEN_PATH:
+        return _OPEN_ROUTE
+    return _PAGE_ROUTE if path.startswith(ROOT) or path == ROOT.rstrip("/") else None
 
 
 class PageApplication:
@@ -113,42 +113,42 @@ class PageApplication:
             response = problem_response(refused.problem)
         except DirIndexError as error:
             is_ours = isinstance(error, UnavailableError)  # its message names what is missing on this machine
-            problem = UNAVAILABLE._replace(detail=error.message) if is_ours else problem_of(error)
+            problem = PROGRAM_UNAVAILABLE._replace(detail=error.message) if is_ours else problem_of_error(error)
             response = problem_response(problem)
         await response(scope, receive, send)
 
     async def _response(self, request: Request, path: str) -> Response:
-        if path == _SESSION:
+        if path == _SESSION_PATH:
             return await self._open_session(request)
-        if path == _OPEN:
+        if path == _OPEN_PATH:
             return await self._open_file(request)
-        if request.method not in _READING:
-            return problem_response(no_such_method(_READING))
+        if request.method not in _READ_METHODS:
+            return problem_response(method_not_allowed(_READ_METHODS))
         if path == ROOT.rstrip("/"):
             return Response(status_code=308, headers={"Location": ROOT})
-        return _file(request, path.removeprefix(ROOT) or INDEX)
+        return _static_file_response(request, path.removeprefix(ROOT) or INDEX_FILE)
 
     async def _open_session(self, request: Request) -> Response:
         """Exchange a code, which was in the fragment of the URL and so in no log, for the secrets of a session."""
         if request.method != "POST":
-            return problem_response(no_such_method(["POST"]))
+            return problem_response(method_not_allowed(["POST"]))
         if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             return problem_response(FOREIGN_PAGE)
         body = parse_body(await request.body(), media_type=request.headers.get("content-type", ""))
         code = body.get("code")
         session = self._browsers.admit(code) if isinstance(code, str) else None
         if session is None:
-            return problem_response(BAD_CODE)
+            return problem_response(INVALID_LOGIN_CODE)
         cookie = f"{self._cookie}={session.cookie}; Path=/; HttpOnly; SameSite=Strict"
         return _json_response({"token": session.token}, {"Set-Cookie": cookie})
 
     async def _open_file(self, request: Request) -> Response:
         """Open a file with a local program, if the user has allowed that in this session."""
         if request.method != "POST":
-            return problem_response(no_such_method(["POST"]))
+            return problem_response(method_not_allowed(["POST"]))
         key = self._browsers.key_of(request.scope["headers"])
         if key is None or not key.may(Right.OWNER):
-            return problem_response(STRANGER)
+            return problem_response(SESSION_REQUIRED)
         body = parse_body(await request.body(), media_type=request.headers.get("content-type", ""))
         target = _parse_target(body)
         if body.get("allow") is True:
@@ -168,7 +168,7 @@ class Asset(NamedTuple):
 
 
 @functools.cache
-def assets() -> Mapping[str, Asset]:
+def read_assets() -> Mapping[str, Asset]:
     """Read all static files, by name: only these can be requested; the filters are those of the table."""
     with_facets_first = sorted(FIELDS, key=lambda field: not field.facet)
     filters = json.dumps({field.word: field.facet for field in with_facets_first})
@@ -193,11 +193,11 @@ def _parse_target(body: Mapping[str, object]) -> OpenTarget:
     raise UsageError("doc_id, how, line and page say what is opened")
 
 
-def _file(request: Request, name: str) -> Response:
-    asset = assets().get(name)
+def _static_file_response(request: Request, name: str) -> Response:
+    asset = read_assets().get(name)
     if asset is None:
-        return problem_response(no_such_path())
-    headers = {**HEADERS, "ETag": asset.etag}
+        return problem_response(path_not_found())
+    headers = {**SECURITY_HEADERS, "ETag": asset.etag}
     if request.headers.get("if-none-match") == asset.etag:
         return Response(status_code=304, headers=headers)
     return Response(asset.content, 200, headers, asset.media_type)

@@ -61,13 +61,13 @@ class FileOpener:
         with self._services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
             path = indexed_path(self._services, opened, snapshot, target.doc_id)
             kind = read_text(snapshot, path, None).facts.kind
-        _require_there(path)
-        command = command_of(target, path, kind, os.environ)
+        _require_regular_file(path)
+        command = command_to_open(target, path, kind, os.environ)
         self._start(command)
         return os.path.basename(command[0])
 
 
-def command_of(target: OpenTarget, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
+def command_to_open(target: OpenTarget, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
     """Return the command that opens a file.
 
     Raises:
@@ -111,7 +111,7 @@ def _folder_command(path: str) -> list[str]:
     return system_command(os.path.dirname(path))
 
 
-def _require_there(path: FilePath) -> None:
+def _require_regular_file(path: FilePath) -> None:
     """Require that a file exists and is not a link.
 
     Raises:

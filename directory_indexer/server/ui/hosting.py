@@ -27,12 +27,12 @@ from directory_indexer.server.middleware.authentication import BrowserSessions
 from directory_indexer.server.ui.application import ROOT
 
 IDLE_SECONDS = 30 * 60
-_LOOK_SECONDS = 15
-_OPEN = "open in your browser, within two minutes:"
-_IF_NONE_OPENS = "if no page opens in your browser, open:"
-_UNTIL_WHEN = """the page is for you alone; it ends with this command (Ctrl+C),
+_IDLE_POLL_SECONDS = 15
+_OPEN_MESSAGE = "open in your browser, within two minutes:"
+_OPEN_YOURSELF_MESSAGE = "if no page opens in your browser, open:"
+_LIFETIME_MESSAGE = """the page is for you alone; it ends with this command (Ctrl+C),
   or when it was not used for half an hour"""
-_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+_SCREEN_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +53,30 @@ class PageHost:
 
     async def attend(self, host_in_url: str, port: int) -> None:
         """Open the page in a browser, print its URL, and return when it has been idle for `IDLE_SECONDS`."""
-        address = address_of(host_in_url, port, code=self.browsers.new_code(), query=self._options.query)
+        address = page_url(host_in_url, port, code=self.browsers.new_code(), query=self._options.query)
         with LoginLink(self._data_dir) as doorway:
-            opens_browser = self._options.opens_browser and has_screen(sys.platform, os.environ)
+            opens_browser = self._options.opens_browser and can_open_browser(sys.platform, os.environ)
             opened = opens_browser and await anyio.to_thread.run_sync(doorway.open_in_browser, address)
-            sys.stderr.write(f"{_IF_NONE_OPENS if opened else _OPEN}\n  {address}\n{_UNTIL_WHEN}\n")
+            sys.stderr.write(
+                f"{_OPEN_YOURSELF_MESSAGE if opened else _OPEN_MESSAGE}\n  {address}\n{_LIFETIME_MESSAGE}\n"
+            )
             sys.stderr.flush()
             while self.browsers.idle_seconds < IDLE_SECONDS:  # noqa: ASYNC110 - idle time is no event
-                await anyio.sleep(_LOOK_SECONDS)
+                await anyio.sleep(_IDLE_POLL_SECONDS)
 
 
-def has_screen(platform: str, environ: Mapping[str, str]) -> bool:
+def can_open_browser(platform: str, environ: Mapping[str, str]) -> bool:
     """Whether a graphical browser can be opened: one in the terminal would take that from the server."""
-    return platform in {"darwin", "win32"} or any(environ.get(name) for name in _SCREENS)
+    return platform in {"darwin", "win32"} or any(environ.get(name) for name in _SCREEN_VARIABLES)
 
 
-_PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>dirindex</title>
+_REDIRECT_PAGE = """<!doctype html><html lang=en><meta charset=utf-8><title>dirindex</title>
 <meta name=referrer content=no-referrer><meta http-equiv=refresh content="0;url={address}">
 <p><a href="{address}">dirindex</a>
 """
 
 
-def address_of(host_in_url: str, port: int, *, code: str, query: str = "") -> str:
+def page_url(host_in_url: str, port: int, *, code: str, query: str = "") -> str:
     """Return the URL of the page; the code is in the fragment, which browsers do not send."""
     parameters = f"?{urlencode({'q': query}, errors='replace')}" if query else ""
     return f"http://{host_in_url}:{port}{ROOT}{parameters}#code={quote(code)}"
@@ -97,14 +99,14 @@ class LoginLink:
         self._path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)  # there may be no index yet
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(_PAGE.format(address=escape(address)))
+            file.write(_REDIRECT_PAGE.format(address=escape(address)))
         return webbrowser.open(self._path.as_uri())
 
 
 PORT: Final = 8766
 
 
-def usual_port() -> int:
+def default_port() -> int:
     """Return the default port, or 0, for which the system chooses one, if the default is in use."""
     try:
         with socket.create_server(("127.0.0.1", PORT)):

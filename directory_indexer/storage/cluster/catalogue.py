@@ -28,7 +28,7 @@ from directory_indexer.storage.cluster.records import (
     file_key,
 )
 from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
-from directory_indexer.storage.documents.metadata import folded
+from directory_indexer.storage.documents.metadata import fold_value
 from directory_indexer.storage.documents.queries import translated_errors
 from directory_indexer.storage.documents.schema import FTS_TABLE
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -41,10 +41,10 @@ with lazily:
 
 Answer = TypeVar("Answer")
 
-_ATTEMPTS: Final = 10
-_NOTHING_YET: Final = -1
+_MAX_READ_ATTEMPTS: Final = 10
+_VERSION_BEFORE_FIRST: Final = -1
 
-_MANIFEST: Final = "cluster_manifest"
+_MANIFEST_KEY: Final = "cluster_manifest"
 
 
 class CatalogueSnapshot(Snapshot):
@@ -85,24 +85,24 @@ class Catalogue(DocStore):
             NotIndexedError: no cluster index has been written yet.
             VectorStoreError: the cluster cannot be reached.
         """
-        self._catch_up()
-        with self._loaded() as snapshot:
+        self._load_current_version()
+        with self._loaded_snapshot() as snapshot:
             yield snapshot
 
     def read(self, query: Callable[[Snapshot], Answer]) -> Answer:
         """Return the result of a query on one version; it is retried if a newer version was published meanwhile."""
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_READ_ATTEMPTS):
             try:
                 if self._manifest is None:
-                    self._catch_up()
-                with self._loaded() as snapshot:
+                    self._load_current_version()
+                with self._loaded_snapshot() as snapshot:
                     answer = query(snapshot)
                     if not self._is_outdated(snapshot.moment.manifest):
                         return answer
             except (GenerationGoneError, VectorsLostError):
                 if not self._is_outdated(self.manifest):
                     raise
-            self._catch_up()
+            self._load_current_version()
         raise VectorStoreError("the cluster index changes faster than it can be read", hint="ask again in a second")
 
     def bring_into_memory(self) -> None:
@@ -123,9 +123,9 @@ class Catalogue(DocStore):
         return self._manifest
 
     @contextlib.contextmanager
-    def _loaded(self) -> Iterator[CatalogueSnapshot]:
+    def _loaded_snapshot(self) -> Iterator[CatalogueSnapshot]:
         with translated_errors(self.path), self._connections.reading() as connection:
-            stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST,)).fetchone()
+            stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST_KEY,)).fetchone()
             manifest = parse_manifest(json.loads(stored[0])) if stored else self.manifest
             yield CatalogueSnapshot(connection, self._reader.at(manifest))
 
@@ -137,32 +137,32 @@ class Catalogue(DocStore):
             manifest.passages,
         )
 
-    def _catch_up(self) -> None:
+    def _load_current_version(self) -> None:
         with self._lock:
             while (current := self._reader.manifest()) != self._manifest:
                 if current is None:
                     self._manifest = None
                     break
-                self._load(current)
+                self._load_changes(current)
         self.manifest  # noqa: B018 - raises where there is none
 
-    def _load(self, manifest: Manifest) -> None:
+    def _load_changes(self, manifest: Manifest) -> None:
         known = self._manifest
         is_later = (
             known is not None
             and known.index_id == manifest.index_id
             and manifest.kept_from <= known.version <= manifest.version
         )
-        after = known.version if known is not None and is_later else _NOTHING_YET
+        after = known.version if known is not None and is_later else _VERSION_BEFORE_FIRST
         with self._writing() as connection:
             if not is_later:
                 for table in ("metadata", "files", "directories", "chunks_vocab"):
                     connection.execute(f"DELETE FROM {table}")  # noqa: S608 - made of constants
-            _put_directories(connection, manifest)
+            _replace_directories(connection, manifest)
             if after < manifest.version:
-                _put_files(connection, self._reader.files(after=after))
-                _put_words(connection, self._reader.words(after=after))
-            _put_meta(connection, manifest)
+                _insert_files(connection, self._reader.files(after=after))
+                _insert_words(connection, self._reader.words(after=after))
+            _store_meta(connection, manifest)
         self._manifest = manifest
 
     @contextlib.contextmanager
@@ -196,7 +196,7 @@ class ClusterChunks(Chunks):
         """Whether a file has passages of its own."""
         return bool(self._moment.of_files([file_key(path)], first_only=True))
 
-    def count_held(self, holder_ids: frozenset[int] | None) -> int | None:
+    def count_chunks_of_holders(self, holder_ids: frozenset[int] | None) -> int | None:
         """Count the passages of the tracked directories in which these files lie, or of all."""
         return sum(directory.n_chunks for directory in self._directories_of(holder_ids))
 
@@ -281,7 +281,7 @@ class CatalogueWords(Words):
         return str(row[0]) if row else ""
 
 
-def _put_directories(connection: sqlite3.Connection, manifest: Manifest) -> None:
+def _replace_directories(connection: sqlite3.Connection, manifest: Manifest) -> None:
     kept = {directory.path for directory in manifest.directories}
     known = [path for (path,) in connection.execute("SELECT path FROM directories") if path not in kept]
     connection.executemany("DELETE FROM files WHERE directory_id = ?", [(file_key(path),) for path in known])
@@ -293,15 +293,15 @@ def _put_directories(connection: sqlite3.Connection, manifest: Manifest) -> None
     )
 
 
-def _put_files(connection: sqlite3.Connection, files: Iterable[ClusterFile | FilePath]) -> None:
+def _insert_files(connection: sqlite3.Connection, files: Iterable[ClusterFile | FilePath]) -> None:
     for file in files:
         path = file.path if isinstance(file, ClusterFile) else file
         connection.execute("DELETE FROM files WHERE id = ?", (file_key(path),))
         if isinstance(file, ClusterFile):
-            _put_file(connection, file)
+            _insert_file(connection, file)
 
 
-def _put_file(connection: sqlite3.Connection, file: ClusterFile) -> None:
+def _insert_file(connection: sqlite3.Connection, file: ClusterFile) -> None:
     directory_id = file_key(file.directory)
     # The files of a new directory may arrive before the manifest that names it.
     connection.execute(
@@ -320,11 +320,11 @@ def _put_file(connection: sqlite3.Connection, file: ClusterFile) -> None:
     )
     connection.executemany(
         "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
-        [(file.key, name, value, folded(value)) for name, value in file.metadata],
+        [(file.key, name, value, fold_value(value)) for name, value in file.metadata],
     )
 
 
-def _put_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> None:
+def _insert_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> None:
     for word in words:
         if word.n_chunks:
             connection.execute("INSERT OR REPLACE INTO chunks_vocab VALUES (?, ?)", word)
@@ -332,9 +332,9 @@ def _put_words(connection: sqlite3.Connection, words: Iterable[WordCount]) -> No
             connection.execute("DELETE FROM chunks_vocab WHERE term = ?", (word.word,))
 
 
-def _put_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
+def _store_meta(connection: sqlite3.Connection, manifest: Manifest) -> None:
     values = {
-        _MANIFEST: json.dumps(manifest.to_json()),
+        _MANIFEST_KEY: json.dumps(manifest.to_json()),
         "space": json.dumps(manifest.space._asdict()),
         "generation_on_server": str(manifest.version),
         "index_id": manifest.index_id,

@@ -18,10 +18,10 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.cluster.records import ClusterFile, TrackedDirectory, WordCount
 from directory_indexer.storage.databases.connections import Connections
-from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
+from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
 from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
 
-_STATE = """
+_SELECT_STATE = """
     SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),
         (SELECT count(*) FROM chunks WHERE is_embedded = 0), count(*), total(id),
         total(mtime_ns / 1000000 % 1000000007), total(holder_id), total(recipe % 1000000007) FROM files
@@ -29,7 +29,7 @@ _STATE = """
 """Changes whenever a file, a chunk or a vector does: no row of a chunk is reused."""
 
 _CHUNKS_OF = "chunks c WHERE c.file_id = coalesce(f.holder_id, f.id)"
-_FILES = f"""
+_SELECT_FILES = f"""
     SELECT f.path, d.path, (SELECT path FROM files o WHERE o.id = f.container_id), f.state, f.size, f.mtime_ns,
         lower(hex(f.hash)), f.recipe, f.kind, f.title, f.language, f.page_starts, f.dated_at, f.n_masked,
         (SELECT json_group_array(json_array(name, value)) FROM metadata m WHERE m.file_id = f.id),
@@ -55,11 +55,11 @@ class ClusterRows(SnapshotQueries):
         """Return a text that differs for different states of the index."""
         generations = [self._meta(key) for key in ("space", "suffix", "former_space", "former_suffix")]
         directories = self._select("SELECT count(*), total(id) FROM directories").fetchone()
-        return json.dumps([self._select(_STATE).fetchone(), directories, generations])
+        return json.dumps([self._select(_SELECT_STATE).fetchone(), directories, generations])
 
     def files(self, *, without: FilePath) -> Iterator[tuple[ClusterFile, int]]:
         """Yield every file with text, sorted by path, each with its number of vectors."""
-        for row in self._select(_FILES, without):
+        for row in self._select(_SELECT_FILES, without):
             yield _cluster_file(row), int(row[-1])
 
     def words(self) -> Iterator[WordCount]:
@@ -194,7 +194,7 @@ def _cluster_file(row: Sequence[Any]) -> ClusterFile:
 
 def _parse_state(written: object) -> LedgerState:
     passages, version, state = parse_list(written)
-    return LedgerState(text(passages), integer(version), text(state))
+    return LedgerState(parse_text(passages), parse_integer(version), parse_text(state))
 
 
 def _write_state(connection: sqlite3.Connection, state: LedgerState) -> None:

@@ -19,7 +19,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.cluster.records import (
     FORMAT,
-    STILL_VALID,
+    NO_END_VERSION,
     CandidatePassage,
     ClusterFile,
     ClusterPassage,
@@ -37,7 +37,7 @@ SPARSE_VECTOR: Final = "words"
 MANIFEST_ID: Final = point_id("manifest")
 FILE, WORD, MANIFEST = "file", "word", "manifest"
 
-_LONGEST_TEXT: Final = 262_144
+_MAX_TEXT_CHARS: Final = 262_144
 """Twice the possible size of a passage without white space; a search of 20 million characters took half a minute."""
 
 Record = TypeVar("Record")
@@ -59,7 +59,7 @@ def passage_point(new: NewPassage, *, since: int) -> models.PointStruct:
     payload = {
         "file": file_key(path),
         "since": since,
-        "until": STILL_VALID,
+        "until": NO_END_VERSION,
         "revision": new.revision,
         "chunk_id": uuid_text(chunk_id),
         "path": path,
@@ -76,9 +76,9 @@ def passage_point(new: NewPassage, *, since: int) -> models.PointStruct:
 
 def parse_passage(payload: dict[str, Any]) -> ClusterPassage:
     """Parse a passage."""
-    location = parse_record(_Location, payload)
+    location = parse_record(_PassageLocation, payload)
     facts, chunk = parse_record(FileFacts, payload), parse_record(Chunk, payload)
-    if len(chunk.text) > _LONGEST_TEXT and len("".join(chunk.text.split())) > _LONGEST_TEXT:
+    if len(chunk.text) > _MAX_TEXT_CHARS and len("".join(chunk.text.split())) > _MAX_TEXT_CHARS:
         raise ValueError("text: it is longer than any passage")
     return ClusterPassage(chunk_id_of(location.chunk_id), location.path, facts, chunk)
 
@@ -103,7 +103,7 @@ def removed_file_point(path: FilePath, *, version: int) -> models.PointStruct:
 def parse_file(payload: dict[str, Any]) -> ClusterFile | FilePath:
     """Parse a file of the catalogue; only its path if it was removed."""
     if payload["is_gone"]:
-        return parse_record(_RemovedFile, payload).path
+        return parse_record(_RemovedFilePayload, payload).path
     file = parse_record(ClusterFile, payload)
     bytes.fromhex(file.hash)
     [int(start) for start in file.page_starts.split()]
@@ -167,18 +167,18 @@ def parse_record(kind: type[Record], payload: dict[str, Any]) -> Record:
         ValueError: a field is missing, has another type, or is too large a number.
     """
     known = {name: payload[name] for name in cast("Any", kind)._fields if name in payload}
-    record = _adapter(cast("Any", kind)).validate_python(known)
-    if not _fits_sqlite(record):
+    record = _type_adapter(cast("Any", kind)).validate_python(known)
+    if not _fits_sqlite_integer(record):
         raise ValueError("it has a number that is too large")
     return cast("Record", record)
 
 
-class _Location(NamedTuple):
+class _PassageLocation(NamedTuple):
     chunk_id: str
     path: FilePath
 
 
-class _RemovedFile(NamedTuple):
+class _RemovedFilePayload(NamedTuple):
     path: FilePath
 
 
@@ -188,9 +188,9 @@ def _record_point(kind: str, name: str, payload: dict[str, Any], version: int) -
     )
 
 
-def _fits_sqlite(value: object) -> bool:
+def _fits_sqlite_integer(value: object) -> bool:
     if isinstance(value, tuple):
-        return all(map(_fits_sqlite, value))
+        return all(map(_fits_sqlite_integer, value))
     return not isinstance(value, int) or value.bit_length() <= _MAX_BITS
 
 
@@ -203,5 +203,5 @@ def _describe_error(error: Exception) -> str:
 
 
 @functools.cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
+def _type_adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)

@@ -32,13 +32,13 @@ from directory_indexer.storage.cluster.records import (
     ClusterFile,
     Manifest,
     WordCount,
-    catalogue_name,
+    catalogue_collection_name,
     file_key,
 )
 from directory_indexer.storage.vectors.collection import (
     EXACT_SEARCH,
     CollectionPlan,
-    consistency_of,
+    read_consistency_of,
     scroll,
     search_params,
 )
@@ -79,7 +79,7 @@ class ClusterReader:
     def __init__(self, connection: QdrantConnection, plan: CollectionPlan) -> None:
         self._connection = connection
         self._plan = plan
-        self._catalogue = catalogue_name(plan.name)
+        self._catalogue = catalogue_collection_name(plan.name)
 
     @property
     def name(self) -> str:
@@ -96,7 +96,7 @@ class ClusterReader:
             records = self._connection.ask(
                 "read the manifest",
                 lambda client: client.retrieve(
-                    self._catalogue, [MANIFEST_ID], with_payload=True, consistency=consistency_of(self._plan)
+                    self._catalogue, [MANIFEST_ID], with_payload=True, consistency=read_consistency_of(self._plan)
                 ),
             )
         except VectorsLostError:
@@ -109,11 +109,11 @@ class ClusterReader:
 
     def files(self, *, after: int) -> Iterator[ClusterFile | FilePath]:
         """Yield the files written or removed after a version; only the path of a removed one."""
-        return self._records(FILE, after, parse_file)
+        return self._records_after_version(FILE, after, parse_file)
 
     def words(self, *, after: int) -> Iterator[WordCount]:
         """Yield the words whose count changed after a version."""
-        return self._records(WORD, after, parse_word)
+        return self._records_after_version(WORD, after, parse_word)
 
     def at(self, manifest: Manifest) -> ClusterSnapshot:
         """Return read access to the version of a manifest."""
@@ -127,7 +127,7 @@ class ClusterReader:
     def unreadable(self, passages: str) -> Iterator[tuple[str, models.ExtendedPointId]]:
         """Yield the collection and the id of every point that dirindex did not write."""
         for collection, read in (
-            (passages, _check_passage),
+            (passages, _require_consistent_passage),
             (self._catalogue, lambda payload: _CATALOGUE_PARSERS[payload["record"]](payload)),
         ):
             for record in self._scroll(collection, None, ()):
@@ -136,7 +136,9 @@ class ClusterReader:
                 except VectorStoreError:
                     yield collection, record.id
 
-    def _records(self, kind: str, after: int, read: Callable[[dict[str, Any]], Record]) -> Iterator[Record]:
+    def _records_after_version(
+        self, kind: str, after: int, read: Callable[[dict[str, Any]], Record]
+    ) -> Iterator[Record]:
         condition = models.Filter(
             must=[
                 models.FieldCondition(key="record", match=models.MatchValue(value=kind)),
@@ -149,7 +151,7 @@ class ClusterReader:
     def _scroll(
         self, collection: str, condition: models.Filter | None, fields: Sequence[str]
     ) -> Iterator[models.Record]:
-        send = partial(self._connection.insist, "read the cluster index")
+        send = partial(self._connection.send_with_retries, "read the cluster index")
         return scroll(send, self._plan, collection, condition, fields=fields)
 
 
@@ -167,13 +169,15 @@ class ClusterSnapshot:
         requests = []
         if query.sparse is not None:
             sparse = models.SparseVector(indices=list(query.sparse.indices), values=list(query.sparse.values))
-            requests.append(_request(SPARSE_VECTOR, sparse, condition, limit, None))
+            requests.append(_query_request(SPARSE_VECTOR, sparse, condition, limit, None))
         if query.vector is not None:
-            requests.append(_request(DENSE_VECTOR, list(query.vector), condition, limit, search_params(self._plan)))
+            requests.append(
+                _query_request(DENSE_VECTOR, list(query.vector), condition, limit, search_params(self._plan))
+            )
         answers = self._connection.ask(
             "search",
             lambda client: client.query_batch_points(
-                self.manifest.passages, requests, consistency=consistency_of(self._plan)
+                self.manifest.passages, requests, consistency=read_consistency_of(self._plan)
             ),
         )
         lists = [[parse_candidate(self.manifest.passages, point) for point in answer.points] for answer in answers]
@@ -194,7 +198,7 @@ class ClusterSnapshot:
                 search_params=EXACT_SEARCH,
                 limit=len(point_ids),
                 with_payload=False,
-                consistency=consistency_of(self._plan),
+                consistency=read_consistency_of(self._plan),
             ),
         )
         return {str(point.id): point.score for point in response.points}
@@ -225,7 +229,7 @@ class ClusterSnapshot:
         ]
 
 
-def _request(
+def _query_request(
     using: str, query: Any, condition: models.Filter, limit: int, params: models.SearchParams | None
 ) -> models.QueryRequest:
     return models.QueryRequest(
@@ -238,7 +242,7 @@ class _PassageOrigin(NamedTuple):
     revision: str
 
 
-def _check_passage(payload: dict[str, Any]) -> None:
+def _require_consistent_passage(payload: dict[str, Any]) -> None:
     passage, origin = parse_passage(payload), parse_record(_PassageOrigin, payload)
     if origin.file != file_key(passage.path):
         raise ValueError("it is not of the file that it names")

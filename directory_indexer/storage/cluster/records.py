@@ -24,7 +24,7 @@ from directory_indexer.ranking.sparse import SparseVector
 FORMAT: Final = 2
 """Changes whenever an older dirindex would misread what is written."""
 
-STILL_VALID: Final = 2**52
+NO_END_VERSION: Final = 2**52
 """The end of validity of a current passage."""
 
 
@@ -126,13 +126,13 @@ def file_key(path: FilePath) -> int:
     return int.from_bytes(hashlib.blake2b(path.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 2
 
 
-def passages_name(name: str, *made_by: str | int) -> str:
+def passages_collection_name(name: str, *made_by: str | int) -> str:
     """Return the Qdrant collection of passages: passages that cannot be compared are in different ones."""
     parameters = json.dumps([FORMAT, *made_by])
     return f"{name}-passages-{hashlib.blake2b(parameters.encode(), digest_size=5).hexdigest()}"
 
 
-def catalogue_name(name: str) -> str:
+def catalogue_collection_name(name: str) -> str:
     """Return the Qdrant collection of the catalogue."""
     return f"{name}-catalogue"
 

@@ -32,7 +32,7 @@ from directory_indexer.storage.cluster.records import (
     Manifest,
     NewPassage,
     WordCount,
-    passages_name,
+    passages_collection_name,
 )
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 
@@ -55,7 +55,7 @@ Right = TypeVar("Right")
 UPDATING: Final = ""
 """The state of a ledger while the cluster index is being written."""
 
-_MEND_HINT = "dirindex doctor --repair mends it"
+_REPAIR_HINT = "dirindex doctor --repair mends it"
 
 _BATCH_PASSAGES: Final = 2000
 _BATCH_FILES: Final = 1000
@@ -79,7 +79,7 @@ class ClusterUpdate:
         """Write all changes, and return the last manifest; None if it was stopped before the end."""
         first = self._manifest.version
         has_new_words = self._write_words()
-        for batch in batch_changes(self._changes()):
+        for batch in batch_changes(self._file_changes()):
             if must_stop():
                 return None
             self._write_files(batch)
@@ -97,7 +97,7 @@ class ClusterUpdate:
             has_any = True
         return has_any
 
-    def _changes(self) -> Iterator[FileChange]:
+    def _file_changes(self) -> Iterator[FileChange]:
         rows = self._rows.files(without=self._index.documents)
         changes = compare_files(rows, self._ledger.files())
         return (
@@ -220,7 +220,7 @@ class ClusterIndex(ClusterCopy):
         self._require_own(manifest, self.docstore.index_id())
         if n_unreadable := sum(1 for _ in self.reader.unreadable(manifest.passages)):
             message = f"{n_unreadable} points of the cluster index are not as dirindex writes them"
-            return Finding("cluster index", Verdict.PROBLEM, message, _MEND_HINT)
+            return Finding("cluster index", Verdict.PROBLEM, message, _REPAIR_HINT)
         present = Counter(self.reader.passage_revisions(manifest.passages))
         known = {file.path: file for file in self.reader.files(after=-1) if isinstance(file, ClusterFile)}
         with self.docstore.snapshot() as snapshot:
@@ -230,7 +230,7 @@ class ClusterIndex(ClusterCopy):
         n_passages = sum((expected - present).values()) + sum((present - expected).values())
         if n_other or n_passages:
             message = f"the cluster index differs from the index in {n_other} files and {n_passages} passages"
-            return Finding("cluster index", Verdict.PROBLEM, message, _MEND_HINT)
+            return Finding("cluster index", Verdict.PROBLEM, message, _REPAIR_HINT)
         message = f"{len(files)} files with {present.total()} passages agree with the index, version {manifest.version}"
         return Finding("cluster index", Verdict.OK, message)
 
@@ -248,7 +248,7 @@ class ClusterIndex(ClusterCopy):
             host=platform.node(),
             version=before.version if before else 0,
             kept_from=before.kept_from if before else 0,
-            passages=passages_name(
+            passages=passages_collection_name(
                 self.reader.name, space.name, space.dimensions, ANALYZER_VERSION, SPARSE_VERSION, index_id
             ),
             space=space,
@@ -271,13 +271,13 @@ class ClusterIndex(ClusterCopy):
             self.writer.undo_unpublished(planned.passages, planned.version)
         self.ledger.set_state(LedgerState(planned.passages, planned.version, UPDATING))
         is_same = before is not None and before.passages == planned.passages
-        return self._without_gone(planned) if is_same else planned
+        return self._drop_removed_records(planned) if is_same else planned
 
     def _end_update(self, last: Manifest, state: str, former: str | None, *, leaves_no_trace: bool) -> None:
         if former:
             self.writer.drop_passages(former)
         if leaves_no_trace:
-            last = self._without_gone(last)
+            last = self._drop_removed_records(last)
         self.ledger.set_state(LedgerState(last.passages, last.version, state))
 
     def _read_cluster(self, manifest: Manifest | None, planned: Manifest) -> None:
@@ -296,12 +296,12 @@ class ClusterIndex(ClusterCopy):
         self.ledger.record_files(known, (), standing)
         self.ledger.record_words(self.reader.words(after=-1))
 
-    def _without_gone(self, manifest: Manifest) -> Manifest:
+    def _drop_removed_records(self, manifest: Manifest) -> Manifest:
         """Drop the records of removed files and words; servers with an older version reload everything."""
         manifest = manifest._replace(kept_from=manifest.version)
         if manifest.version:
             self.writer.put_manifest(manifest)
-            self.writer.forget_gone(manifest.version)
+            self.writer.delete_removed(manifest.version)
         return manifest
 
 
@@ -344,7 +344,7 @@ def digest_of(file: ClusterFile) -> str:
 
 def compare_files(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[PublishedFile]) -> Iterator[FileChange]:
     """Yield the differences of two sequences sorted by path."""
-    files = _pairs(((row[0].path, row) for row in rows), ((file.path, file) for file in known))
+    files = _join_sorted(((row[0].path, row) for row in rows), ((file.path, file) for file in known))
     for path, row, published in files:
         file, n_vectors = row or (None, 0)
         yield FileChange(path, file, n_vectors, published)
@@ -352,11 +352,11 @@ def compare_files(rows: Iterator[tuple[ClusterFile, int]], known: Iterator[Publi
 
 def changed_words(current: Iterator[WordCount], known: Iterator[WordCount]) -> Iterator[WordCount]:
     """Yield the differences of two sequences sorted by word."""
-    words = _pairs(((word.word, word) for word in current), ((word.word, word) for word in known))
+    words = _join_sorted(((word.word, word) for word in current), ((word.word, word) for word in known))
     return (after or WordCount(word, 0) for word, after, before in words if after != before)
 
 
-def _pairs(
+def _join_sorted(
     left: Iterator[tuple[Key, Left]], right: Iterator[tuple[Key, Right]]
 ) -> Iterator[tuple[Key, Left | None, Right | None]]:
     """Yield each key of two sequences sorted by key, with its items; None for a missing one."""

@@ -22,15 +22,15 @@ from directory_indexer.storage.cluster.payloads import (
     word_point,
 )
 from directory_indexer.storage.cluster.records import (
-    STILL_VALID,
+    NO_END_VERSION,
     ClusterFile,
     Manifest,
     NewPassage,
     WordCount,
-    catalogue_name,
+    catalogue_collection_name,
     file_key,
 )
-from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_of
+from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_config
 
 with lazily:
     from directory_indexer.storage.vectors.connection import QdrantConnection
@@ -50,9 +50,9 @@ class ClusterWriter:
     """
 
     def __init__(self, connection: QdrantConnection, plan: CollectionPlan) -> None:
-        self._insist = connection.insist
+        self._insist = connection.send_with_retries
         self._plan = plan
-        self._catalogue = catalogue_name(plan.name)
+        self._catalogue = catalogue_collection_name(plan.name)
 
     def prepare(self, passages: str, *, dimensions: int) -> None:
         """Create missing Qdrant collections."""
@@ -67,8 +67,8 @@ class ClusterWriter:
         later = models.FieldCondition(key="since", range=models.Range(gt=version))
         self._delete_where(passages, later)
         self.delete_ended(passages, version)
-        ending = models.FieldCondition(key="until", range=models.Range(gt=version, lt=STILL_VALID))
-        self._set_until(passages, STILL_VALID, ending)
+        ending = models.FieldCondition(key="until", range=models.Range(gt=version, lt=NO_END_VERSION))
+        self._set_end_version(passages, NO_END_VERSION, ending)
 
     def put_passages(self, passages: str, new: Iterable[NewPassage], *, since: int) -> None:
         """Write passages that are valid from a version on."""
@@ -86,11 +86,11 @@ class ClusterWriter:
     def end(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
         """End the validity of the current passages of some files before a version."""
         for batch in batched(map(file_key, files), _FILES_BATCH):
-            self._set_until(
+            self._set_end_version(
                 *(passages, before),
                 models.FieldCondition(key="file", match=models.MatchAny(any=batch)),
                 models.FieldCondition(key="since", range=models.Range(lt=before)),
-                models.FieldCondition(key="until", range=models.Range(gte=STILL_VALID)),
+                models.FieldCondition(key="until", range=models.Range(gte=NO_END_VERSION)),
             )
 
     def delete_ended(self, passages: str, version: int) -> None:
@@ -106,7 +106,7 @@ class ClusterWriter:
     def delete_points(self, collection: str, ids: Iterable[models.ExtendedPointId]) -> None:
         """Delete some points."""
         for batch in batched(ids, _CATALOGUE_BATCH):
-            self._delete(collection, models.PointIdsList(points=batch))
+            self._delete_points(collection, models.PointIdsList(points=batch))
 
     def put_files(self, files: Iterable[ClusterFile], gone: Iterable[FilePath], *, version: int) -> None:
         """Write files and removals of files to the catalogue."""
@@ -121,7 +121,7 @@ class ClusterWriter:
         """Publish a version to readers."""
         self._upsert(self._catalogue, [manifest_point(manifest)])
 
-    def forget_gone(self, version: int) -> None:
+    def delete_removed(self, version: int) -> None:
         """Delete the records of files and words removed up to a version."""
         self._delete_where(
             self._catalogue,
@@ -131,16 +131,18 @@ class ClusterWriter:
 
     def _prepare(self, client: QdrantClient, passages: str, dimensions: int) -> None:
         if not client.collection_exists(self._catalogue):
-            self._create(client, self._catalogue, vectors={})
+            self._create_collection(client, self._catalogue, vectors={})
         if not client.collection_exists(passages):
             meaning = models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=self._plan.on_disk)
-            self._create(client, passages, vectors={DENSE_VECTOR: meaning} if dimensions else {}, has_words=True)
+            self._create_collection(
+                client, passages, vectors={DENSE_VECTOR: meaning} if dimensions else {}, has_words=True
+            )
         for name, indexes in ((self._catalogue, _CATALOGUE_INDEXES), (passages, _PASSAGE_INDEXES)):
             known = client.get_collection(name).payload_schema
             for field in (field for field in indexes if field not in known):
                 client.create_payload_index(name, field, field_schema=indexes[field], wait=True)
 
-    def _create(
+    def _create_collection(
         self, client: QdrantClient, name: str, *, vectors: dict[str, models.VectorParams], has_words: bool = False
     ) -> None:
         client.create_collection(
@@ -153,7 +155,7 @@ class ClusterWriter:
             replication_factor=self._plan.replication_factor,
             write_consistency_factor=self._plan.write_consistency_factor,
             on_disk_payload=True,
-            quantization_config=quantization_of(self._plan.quantization) if vectors else None,
+            quantization_config=quantization_config(self._plan.quantization) if vectors else None,
         )
 
     def _upsert(
@@ -166,12 +168,12 @@ class ClusterWriter:
             )
 
     def _delete_where(self, collection: str, *conditions: models.Condition) -> None:
-        self._delete(collection, models.FilterSelector(filter=models.Filter(must=list(conditions))))
+        self._delete_points(collection, models.FilterSelector(filter=models.Filter(must=list(conditions))))
 
-    def _delete(self, collection: str, selector: models.PointsSelector) -> None:
+    def _delete_points(self, collection: str, selector: models.PointsSelector) -> None:
         self._insist("delete from the cluster index", lambda client: client.delete(collection, selector, wait=True))
 
-    def _set_until(self, passages: str, version: int, *conditions: models.Condition) -> None:
+    def _set_end_version(self, passages: str, version: int, *conditions: models.Condition) -> None:
         chosen = models.Filter(must=list(conditions))
         self._insist(
             "write the cluster index",

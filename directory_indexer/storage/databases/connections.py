@@ -64,7 +64,7 @@ class Connections:
             DiskFullError: the disk is full.
         """
         with self.lend() as connection:
-            require_room(self._path)
+            require_disk_space(self._path)
             connection.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
             connection.raw.execute("BEGIN IMMEDIATE")
             # The version only changes with commits of other connections.
@@ -96,7 +96,7 @@ class Connections:
         Raises:
             DiskFullError: the disk is full.
         """
-        require_room(self._path)
+        require_disk_space(self._path)
         if not self._path.exists():
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, file_mode()))
         connection = sqlite3.connect(
@@ -130,7 +130,7 @@ class Connections:
         return None
 
 
-def require_room(path: Path) -> None:
+def require_disk_space(path: Path) -> None:
     """Check that SQLite can allocate what it maps into memory of a database, the index of its log.
 
     SQLite allocates it by the last byte of each page. If blocks are smaller than a page, this leaves holes, and the
@@ -143,7 +143,7 @@ def require_room(path: Path) -> None:
         return
     file_system = os.statvfs(path.parent)
     if file_system.f_frsize < _MAPPED_PAGE_BYTES and file_system.f_bavail * file_system.f_frsize < _MIN_FREE_BYTES:
-        raise DiskFullError(f"{path}: no space left on device", hint=FREE_SPACE)
+        raise DiskFullError(f"{path}: no space left on device", hint=FREE_SPACE_HINT)
 
 
 def is_disk_full(error: sqlite3.Error) -> bool:
@@ -160,7 +160,7 @@ def _identity(path: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-FREE_SPACE: Final = "free some disk space and run the same command again: nothing that was written is lost"
+FREE_SPACE_HINT: Final = "free some disk space and run the same command again: nothing that was written is lost"
 _MAPPED_PAGE_BYTES: Final = 4096
 _MIN_FREE_BYTES: Final = 1 << 18
 _MAX_IDLE: Final = 4
@@ -169,7 +169,7 @@ _BUSY_SECONDS: Final = 60.0
 """Transactions are short and writers hold dirindex's own lock, so only a suspended process can block for so long."""
 
 
-def require_own(path: Path) -> None:
+def require_owned_file(path: Path) -> None:
     """Refuse a file of another user: it would be shown as this user's, and could redirect writes.
 
     Raises:
@@ -204,7 +204,7 @@ class Schema(NamedTuple):
         Raises:
             StoreError: it belongs to another user, or a newer dirindex made it.
         """
-        require_own(path)
+        require_owned_file(path)
         path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
         connections = Connections(path)
         with connections.lend() as connection:

@@ -56,36 +56,36 @@ def require_known_schema(path: Path, make: Callable[[sqlite3.Connection, int], N
     except (sqlite3.Error, UnicodeDecodeError) as error:
         damage = [str(error)]
     if damage != ["ok"]:
-        raise StoreError(f"'{name}' is damaged: {'; '.join(damage[:3])}", hint=ANOTHER_BACKUP)
+        raise StoreError(f"'{name}' is damaged: {'; '.join(damage[:3])}", hint=ANOTHER_BACKUP_HINT)
 
 
-def _expected_schema(make: Callable[[sqlite3.Connection, int], None], version: int) -> set[_Entry]:
+def _expected_schema(make: Callable[[sqlite3.Connection, int], None], version: int) -> set[_SchemaEntry]:
     with contextlib.closing(sqlite3.connect(":memory:")) as fresh:
         make(fresh, version)
         return set(_schema_of(fresh))
 
 
-def _require_schema(connection: sqlite3.Connection, expected: set[_Entry], *, name: str) -> None:
+def _require_schema(connection: sqlite3.Connection, expected: set[_SchemaEntry], *, name: str) -> None:
     if foreign := set(_schema_of(connection)) ^ expected:
         entries = ", ".join(sorted({" ".join(entry[:2]) for entry in foreign})[:3])
-        raise StoreError(f"'{name}' does not have the tables of dirindex: {entries}", hint=ANOTHER_BACKUP)
+        raise StoreError(f"'{name}' does not have the tables of dirindex: {entries}", hint=ANOTHER_BACKUP_HINT)
 
 
-def _schema_of(connection: sqlite3.Connection) -> Iterator[_Entry]:
+def _schema_of(connection: sqlite3.Connection) -> Iterator[_SchemaEntry]:
     """Yield the schema, except for what SQLite creates itself: indexes of constraints, and statistics.
 
     Names do not distinguish them: a hand-written schema may call a trigger `sqlite_x`.
     """
     for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
         if not (kind == "index" and sql is None) and not (kind == "table" and name in _SQLITE_TABLES):
-            yield kind, name, table, _INSIGNIFICANT.sub("", sql or "").lower()
+            yield kind, name, table, _INSIGNIFICANT_IN_SQL.sub("", sql or "").lower()
 
 
-_Entry: TypeAlias = tuple[str, str, str, str]
+_SchemaEntry: TypeAlias = tuple[str, str, str, str]
 _SQLITE_TABLES: Final = frozenset({"sqlite_sequence", "sqlite_stat1", "sqlite_stat4"})
-_INSIGNIFICANT: Final = re.compile(r"[\s\"'`]+")
+_INSIGNIFICANT_IN_SQL: Final = re.compile(r"[\s\"'`]+")
 """White space, and quotation marks, which some versions of SQLite put around names when they alter a table."""
-ANOTHER_BACKUP: Final = "take another backup"
+ANOTHER_BACKUP_HINT: Final = "take another backup"
 
 
 def enable_wal(path: Path) -> None:

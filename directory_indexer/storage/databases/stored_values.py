@@ -53,7 +53,7 @@ def parse_intact_rows(parse: Callable[[Any], Value], rows: Iterable[Row]) -> Ite
             yield parse(row)
 
 
-def text(value: object) -> str:
+def parse_text(value: object) -> str:
     """Return a value that is a text."""
     if not isinstance(value, str):
         raise TypeError(value)
@@ -61,7 +61,7 @@ def text(value: object) -> str:
     return value
 
 
-def integer(value: object) -> int:
+def parse_integer(value: object) -> int:
     """Return a value that is an integer and fits SQLite."""
     if not isinstance(value, int):
         raise TypeError(value)
@@ -70,7 +70,7 @@ def integer(value: object) -> int:
     return value
 
 
-def epoch_seconds(value: object) -> float:
+def parse_epoch_seconds(value: object) -> float:
     """Return a value that is a number of seconds since the epoch, in the years 1 to 3938."""
     if not isinstance(value, float):
         raise TypeError(value)
@@ -81,7 +81,7 @@ def epoch_seconds(value: object) -> float:
 
 def parse_texts(value: object) -> tuple[str, ...]:
     """Parse a JSON array of texts."""
-    return tuple(map(text, parse_list(value)))
+    return tuple(map(parse_text, parse_list(value)))
 
 
 def parse_list(value: object) -> list[Any]:
@@ -95,8 +95,8 @@ def parse_mapping(value: object) -> dict[str, Any]:
 
 
 def _parse_json(kind: type[Value], value: object) -> Value:
-    json_text = text(value)
-    parsed = json.loads(json_text, parse_constant=_refuse)
+    json_text = parse_text(value)
+    parsed = json.loads(json_text, parse_constant=_reject_constant)
     if not isinstance(parsed, kind):
         raise TypeError(parsed)
     if "\\u" in json_text:  # an escape may stand for a lone surrogate, which no output can encode
@@ -104,5 +104,5 @@ def _parse_json(kind: type[Value], value: object) -> Value:
     return parsed
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise ValueError(constant)

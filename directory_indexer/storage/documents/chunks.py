@@ -39,18 +39,18 @@ CHUNK_TABLES = "chunks c JOIN chunk_texts t ON t.id = c.id JOIN files f ON f.id 
 
 _TEXTS_OF_FILES = f"{CHUNKS_OF_FILES} JOIN chunk_texts t ON t.id = c.id"
 
-_ADD = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
+_INSERT_CHUNK = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_CHUNK_FIELDS)})"""  # noqa: S608 - made of constants
-_ADD_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
-_FEW_FILES = 500
+_INSERT_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+_MAX_COUNTED_FILES = 500
 """For more files it is quicker to count all waiting chunks; these counts are cached."""
-_PLAIN_TEXTS = "plain_texts_until"
+_PLAIN_TEXTS_KEY = "plain_texts_until"
 
-_INDEX_ID = "index_id"
-_LAST_ROW = "rows_given"
-_NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
+_INDEX_ID_KEY = "index_id"
+_LAST_ROW_KEY = "rows_given"
+_SELECT_NEXT_ROW = f"""SELECT 1 + coalesce(max(last), 0) FROM (
     SELECT max(id) AS last FROM chunks UNION ALL SELECT max(id) FROM static_vectors
-    UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_LAST_ROW}')"""  # noqa: S608 - made of constants
+    UNION ALL SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{_LAST_ROW_KEY}')"""  # noqa: S608 - made of constants
 """No row id is reused: static vectors and the cached vocabulary refer to rows and may outlive their chunks."""
 
 
@@ -88,20 +88,20 @@ class Chunks(SnapshotQueries):
         """Count the chunks."""
         return self.n_chunks
 
-    def count_held(self, holder_ids: frozenset[int] | None) -> int | None:
+    def count_chunks_of_holders(self, holder_ids: frozenset[int] | None) -> int | None:
         """Count the chunks of these files, or of all; None for many files, as counting takes a tenth of a search."""
         if holder_ids is None:
             return self.n_chunks
-        return self._count_held("1", holder_ids) if len(holder_ids) <= _FEW_FILES else None
+        return self._count_held("1", holder_ids) if len(holder_ids) <= _MAX_COUNTED_FILES else None
 
     def count_waiting(self, holder_ids: frozenset[int] | None) -> int:
         """Count the chunks of these files, or of all, that have no vector."""
         if holder_ids is None or not self._count_waiting():
             return self._count_waiting()
-        if len(holder_ids) <= _FEW_FILES:
+        if len(holder_ids) <= _MAX_COUNTED_FILES:
             return self._count_held("is_embedded = 0", holder_ids)
         query = "SELECT file_id, count(*) FROM chunks WHERE is_embedded = 0 GROUP BY 1"
-        waiting = self._once("chunks_to_embed_by_file", lambda: dict(self._select(query).fetchall()))
+        waiting = self._compute_once("chunks_to_embed_by_file", lambda: dict(self._select(query).fetchall()))
         return sum(n_chunks for file_id, n_chunks in waiting.items() if file_id in holder_ids)
 
     def _count_held(self, condition: str, holder_ids: frozenset[int]) -> int:
@@ -194,30 +194,30 @@ class ChunkWrites(TableWrites):
         """Insert the chunks of files that have none."""
         chunks = [(text, chunk) for text in texts for chunk in text.parsed.chunks]
         first = self._rows_for(len(chunks))
-        ids = chain.from_iterable(self._ids_of(texts))
+        ids = chain.from_iterable(self._chunk_ids_of_texts(texts))
         self._connection.executemany(
-            _ADD,
+            _INSERT_CHUNK,
             [
                 (row, text.file_id, chunk_id, *_chunk_values(text.parsed, chunk))
                 for row, (chunk_id, (text, chunk)) in enumerate(zip(ids, chunks, strict=True), first)
             ],
         )
         self._connection.executemany(
-            _ADD_TEXT, [(row, compress_text(chunk.text)) for row, (_, chunk) in enumerate(chunks, first)]
+            _INSERT_TEXT, [(row, compress_text(chunk.text)) for row, (_, chunk) in enumerate(chunks, first)]
         )
         self._words.add(
             FtsSource(row, chunk.text, chunk.heading, parsed.facts.title, parsed.source.path, directory)
             for row, ((_, directory, parsed), chunk) in enumerate(chunks, first)
         )
 
-    def are_those_of(self, holder_id: int, parsed: ParsedFile) -> bool:
+    def owns_exactly(self, holder_id: int, parsed: ParsedFile) -> bool:
         """Whether a file owns exactly the chunks of a parsed file."""
         columns = ("text_hash", "ordinal", *_CHUNK_FIELDS)
         query = f"SELECT {', '.join(columns)} FROM chunks WHERE file_id = ? ORDER BY ordinal"  # noqa: S608
         rows = self._execute(query, holder_id).fetchall()
         return rows == [_chunk_values(parsed, chunk) for chunk in parsed.chunks]
 
-    def remove_of(self, path: FilePath) -> None:
+    def remove_chunks_of(self, path: FilePath) -> None:
         """Remove the chunks of a file unless other files share them; their vectors become stale."""
         if not self._shared.part(path):
             return
@@ -237,16 +237,16 @@ class ChunkWrites(TableWrites):
         self._words.remove(sources)
 
     def _store_last_row(self) -> None:
-        last = int(self._execute(_NEXT_ROW).fetchone()[0]) - 1
-        known = self._meta.get(_LAST_ROW)
+        last = int(self._execute(_SELECT_NEXT_ROW).fetchone()[0]) - 1
+        known = self._meta.get(_LAST_ROW_KEY)
         if known is None:
-            self._execute("INSERT INTO meta VALUES (?, ?)", _LAST_ROW, str(last))
+            self._execute("INSERT INTO meta VALUES (?, ?)", _LAST_ROW_KEY, str(last))
         elif parse_stored("meta.rows_given", int, known) < last:
-            self._execute("UPDATE meta SET value = ? WHERE key = ?", str(last), _LAST_ROW)
+            self._execute("UPDATE meta SET value = ? WHERE key = ?", str(last), _LAST_ROW_KEY)
 
-    def pack_texts(self, limit: int) -> bool:
+    def compress_old_texts(self, limit: int) -> bool:
         """Compress up to `limit` texts that an older version wrote; return whether there may be more."""
-        until = self._meta.get(_PLAIN_TEXTS)
+        until = self._meta.get(_PLAIN_TEXTS_KEY)
         if until is None:
             return False
         rows = self._execute(
@@ -257,40 +257,40 @@ class ChunkWrites(TableWrites):
         # Rows that shrink in place would leave their pages half empty.
         self._execute_each("DELETE FROM chunk_texts WHERE id = ?", (id_ for id_, _ in rows))
         self._connection.executemany(
-            _ADD_TEXT, [(id_, compress_text(decompress_text(text))) for id_, text in reversed(rows)]
+            _INSERT_TEXT, [(id_, compress_text(decompress_text(text))) for id_, text in reversed(rows)]
         )
         if rows:
-            self._meta.set(_PLAIN_TEXTS, str(rows[-1][0] - 1))
+            self._meta.set(_PLAIN_TEXTS_KEY, str(rows[-1][0] - 1))
         else:
-            self._meta.forget(_PLAIN_TEXTS)
+            self._meta.forget(_PLAIN_TEXTS_KEY)
         return bool(rows)
 
     def _rows_for(self, n_chunks: int) -> int:
         """Return the first of `n_chunks` rows that were never used."""
         if self._free_row is None:
-            if self._meta.get(_INDEX_ID) is None:
+            if self._meta.get(_INDEX_ID_KEY) is None:
                 self._meta.index_id()  # the id distinguishes the cached words of this index from those of another
-            self._free_row = int(self._execute(_NEXT_ROW).fetchone()[0])
+            self._free_row = int(self._execute(_SELECT_NEXT_ROW).fetchone()[0])
         first, self._free_row = self._free_row, self._free_row + n_chunks
         return first
 
-    def _ids_of(self, texts: Sequence[PlacedText]) -> list[list[ChunkId]]:
+    def _chunk_ids_of_texts(self, texts: Sequence[PlacedText]) -> list[list[ChunkId]]:
         """Derive the ids of the chunks of files.
 
         Another file may have the ids of this path and content, if it took over the text.
         """
         ids = [_chunk_ids(text.parsed) for text in texts]
-        used = self._existing(chunk_ids[0] for chunk_ids in ids if chunk_ids)
+        used = self._existing_ids(chunk_ids[0] for chunk_ids in ids if chunk_ids)
         return [
-            self._free_ids(text.parsed) if chunk_ids and chunk_ids[0] in used else chunk_ids
+            self._unused_chunk_ids(text.parsed) if chunk_ids and chunk_ids[0] in used else chunk_ids
             for text, chunk_ids in zip(texts, ids, strict=True)
         ]
 
-    def _free_ids(self, parsed: ParsedFile) -> list[ChunkId]:
+    def _unused_chunk_ids(self, parsed: ParsedFile) -> list[ChunkId]:
         attempts = (_chunk_ids(parsed, nth) for nth in count(1))
-        return next(ids for ids in attempts if not self._existing(ids[:1]))
+        return next(ids for ids in attempts if not self._existing_ids(ids[:1]))
 
-    def _existing(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+    def _existing_ids(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
         rows = rows_for(self._connection, "SELECT chunk_id FROM chunks WHERE chunk_id IN ({})", chunk_ids)
         return {chunk_id for (chunk_id,) in rows}
 
@@ -298,10 +298,10 @@ class ChunkWrites(TableWrites):
 def indexed_chunk(row: Sequence[Any]) -> IndexedChunk:
     """Build a record from a row that begins with `CHUNK_COLUMNS`."""
     types = tuple(map(type, row))
-    if types not in _valid_types:
+    if types not in _checked_column_types:
         if not all(map(isinstance, row, _COLUMN_TYPES)):
             raise DamagedValueError("chunks")
-        _valid_types.add(types)
+        _checked_column_types.add(types)
     id_, chunk_id, holder_id, path, mtime_ns, ordinal, text, *rest = row
     chunk = Chunk(ordinal, decompress_text(text), *rest[: len(_CHUNK_FIELDS)])
     facts = FileFacts(*rest[len(_CHUNK_FIELDS) : len(_CHUNK_FIELDS) + len(FileFacts._fields)])
@@ -315,7 +315,7 @@ _COLUMN_TYPES: tuple[Any, ...] = (
 )
 """The types of `CHUNK_COLUMNS`."""
 
-_valid_types: set[tuple[type, ...]] = set()
+_checked_column_types: set[tuple[type, ...]] = set()
 """Types of rows that were valid: a handful, since texts are compressed or not, and pages numbers or none."""
 
 

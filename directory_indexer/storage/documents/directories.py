@@ -15,11 +15,11 @@ from collections.abc import Iterable, Mapping
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.paths import FilePath, os_path
 from directory_indexer.storage.databases.stored_values import (
-    epoch_seconds,
+    parse_epoch_seconds,
     parse_mapping,
     parse_stored,
+    parse_text,
     parse_texts,
-    text,
 )
 from directory_indexer.storage.documents.known_files import format_skipped_entries
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
@@ -69,7 +69,7 @@ class Directories(SnapshotQueries):
             is_available=os.path.isdir(os_path(path)),
             completed_at=None
             if completed_at is None
-            else parse_stored("directories.completed_at", epoch_seconds, completed_at),
+            else parse_stored("directories.completed_at", parse_epoch_seconds, completed_at),
             n_files=n_files,
             n_bytes=n_bytes,
             n_chunks=n_chunks,
@@ -88,9 +88,9 @@ class Directories(SnapshotQueries):
 
 def parse_mounts(written: object) -> dict[FilePath, str]:
     """Parse the file systems of a directory."""
-    if text(written).startswith("["):  # up to schema 5, mounts are a list of paths
+    if parse_text(written).startswith("["):  # up to schema 5, mounts are a list of paths
         return {FilePath(mount_point): "" for mount_point in parse_texts(written)}
-    return {FilePath(mount_point): text(name) for mount_point, name in parse_mapping(written).items()}
+    return {FilePath(mount_point): parse_text(name) for mount_point, name in parse_mapping(written).items()}
 
 
 class DirectoryWrites(TableWrites):
@@ -139,7 +139,7 @@ class DirectoryWrites(TableWrites):
         """Unsettle every directory."""
         self._execute("DELETE FROM settled_directories")
 
-    def unsettle_around(self, *paths: FilePath) -> None:
+    def unsettle_parents_of(self, *paths: FilePath) -> None:
         """Unsettle the parent directories of paths."""
         directories = {FilePath(os.path.dirname(path)) for path in paths} - self._unsettled
         self._unsettled |= directories

@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from directory_indexer.chunking.chunks import embedded_as, embedding_text
+from directory_indexer.chunking.chunks import embedding_text, text_to_embed
 from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
@@ -34,10 +34,10 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-_WAITS = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
+_IS_WAITING = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)"
 """The condition on `chunks c` for those that a search may embed."""
 
-_PENDING_CHUNKS = f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608 - made of constants
+_SELECT_PENDING_CHUNKS = f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608 - made of constants
 
 
 class PendingChunk(NamedTuple):
@@ -86,7 +86,7 @@ class EmbeddingQueue(ScopedQueries):
 
     def chunks(self, rows: Sequence[int]) -> list[PendingChunk]:
         """Return the chunks of these rows that have no vector, in the given order."""
-        selected = self._rows_for(f"{_PENDING_CHUNKS} WHERE c.id IN ({{}}) AND c.is_embedded = 0", rows)
+        selected = self._rows_for(f"{_SELECT_PENDING_CHUNKS} WHERE c.id IN ({{}}) AND c.is_embedded = 0", rows)
         chunks = {row[0]: _pending_chunk(indexed_chunk(row), row[-1]) for row in selected}
         return [chunks[row] for row in rows if row in chunks]
 
@@ -94,30 +94,30 @@ class EmbeddingQueue(ScopedQueries):
         """Return the texts to embed for those chunks of these rows that have no vector."""
         query = f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES} WHERE c.id IN ({{}}) AND c.is_embedded = 0"  # noqa: S608
         return {
-            row: embedded_as(decompress_text(stored), heading=heading, path=path)
+            row: text_to_embed(decompress_text(stored), heading=heading, path=path)
             for row, stored, heading, path in self._rows_for(query, rows)
         }
 
     def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
         """Return those of the chunks that have no vector, in the given order."""
         ids = list(chunk_ids)
-        selected = self._rows_for(f"{_PENDING_CHUNKS} WHERE c.chunk_id IN ({{}}) AND {_WAITS}", ids)
+        selected = self._rows_for(f"{_SELECT_PENDING_CHUNKS} WHERE c.chunk_id IN ({{}}) AND {_IS_WAITING}", ids)
         chunks = {row[1]: _pending_chunk(indexed_chunk(row), row[-1]) for row in selected}
         return [chunks[chunk_id] for chunk_id in ids if chunk_id in chunks]
 
-    def rows_that_wait(self, rows: Sequence[int], file_ids: frozenset[int] | None) -> list[int]:
+    def keep_waiting_rows(self, rows: Sequence[int], file_ids: frozenset[int] | None) -> list[int]:
         """Return the rows of chunks without a vector, in the given order, optionally only those of some files."""
-        query = f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({{}}) AND {_WAITS}"  # noqa: S608
+        query = f"SELECT c.id, c.file_id FROM chunks c WHERE c.id IN ({{}}) AND {_IS_WAITING}"  # noqa: S608
         file_of_row = dict(self._rows_for(query, rows))
         return [row for row in rows if row in file_of_row and (file_ids is None or file_of_row[row] in file_ids)]
 
-    def newest_rows(self, limit: int) -> list[int]:
+    def newest_waiting_rows(self, limit: int) -> list[int]:
         """Return the rows of the chunks without a vector that were written last, newest first."""
-        return self._values(f"SELECT c.id FROM chunks c WHERE {_WAITS} ORDER BY c.id DESC LIMIT ?", limit)  # noqa: S608
+        return self._values(f"SELECT c.id FROM chunks c WHERE {_IS_WAITING} ORDER BY c.id DESC LIMIT ?", limit)  # noqa: S608
 
     def count(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks without a vector."""
-        if self._is_everything(scope):
+        if self._covers_all_roots(scope):
             return self._count_waiting()
         condition, arguments = self._chunks_in(scope)
         return self._count(f"SELECT count(*) FROM chunks c WHERE c.is_embedded = 0 AND {condition}", arguments)  # noqa: S608
@@ -128,7 +128,7 @@ class EmbeddingQueue(ScopedQueries):
         query = f"SELECT count(*) FROM refused_chunks r CROSS JOIN chunks c ON c.id = r.id WHERE {condition}"  # noqa: S608
         return self._count(query, arguments)
 
-    def count_open(self, scope: IndexScope = WHOLE_INDEX) -> int:
+    def count_embeddable(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the chunks that can still be embedded: without a vector, and not refused by the provider."""
         return self.count(scope) - self.count_refused(scope)
 
@@ -139,13 +139,13 @@ class EmbeddingQueue(ScopedQueries):
         query = f"SELECT coalesce(sum(c.n_tokens), 0) FROM chunks c WHERE {waits} AND {condition}"  # noqa: S608
         return self._count(query, arguments)
 
-    def embedded_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
+    def chunks_embedded_from(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, ChunkId]:
         """Return, for each text, a chunk in the generation that was embedded from the same text."""
         stale = self._rows_for("SELECT text_hash, chunk_id FROM stale_points WHERE text_hash IN ({})", text_hashes)
         query = "SELECT text_hash, chunk_id FROM chunks WHERE text_hash IN ({}) AND is_embedded = 1"
         return dict(stale) | dict(self._rows_for(query, text_hashes))
 
-    def pending_twins(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
+    def pending_vectors_of_texts(self, text_hashes: Sequence[ContentHash]) -> dict[ContentHash, bytes]:
         """Return, for each text, a vector of the same text that no generation contains yet."""
         return dict(
             self._rows_for("SELECT text_hash, vector FROM pending_vectors WHERE text_hash IN ({})", text_hashes)
@@ -176,7 +176,7 @@ class SearchVectors(ScopedQueries):
         """Whether there are any vectors, in any space."""
         return bool(self._count("SELECT EXISTS (SELECT 1 FROM search_vectors)"))
 
-    def rows_waiting(self, space: str, scope: IndexScope = WHOLE_INDEX) -> list[int]:
+    def rows_with_search_vector(self, space: str, scope: IndexScope = WHOLE_INDEX) -> list[int]:
         """Return the rows of the chunks whose vector is only stored here."""
         condition, arguments = self._chunks_in(scope)
         query = f"""SELECT c.id FROM search_vectors v CROSS JOIN chunks c ON c.text_hash = v.text_hash
@@ -194,7 +194,7 @@ class SearchVectorWrites(TableWrites):
             [(space, digest, vector) for digest, vector in vectors.items()],
         )
 
-    def drop_needless(self, space: str) -> None:
+    def drop_unneeded(self, space: str) -> None:
         """Delete vectors of other spaces, and those whose texts have been embedded or removed."""
         self._execute(
             """DELETE FROM search_vectors WHERE space <> ?
@@ -207,7 +207,7 @@ class SearchVectorWrites(TableWrites):
         self._execute("DELETE FROM search_vectors")
 
 
-_BLOCKS = "static_blocks"
+_BLOCKS_CACHE_KEY = "static_blocks"
 
 _MAX_CACHED_BYTES = 8_000_000
 """At most this many bytes are cached for each of a few connections."""
@@ -248,13 +248,13 @@ class StaticVectors(SnapshotQueries):
 
     def all(self) -> StaticBlocks:
         """Return all static vectors; they are cached unless they are large."""
-        known = self._known.get(_BLOCKS)
+        known = self._known.get(_BLOCKS_CACHE_KEY)
         if isinstance(known, StaticBlocks):
             return known
         stored_blocks = self._select("SELECT rows, codes FROM static_vectors").fetchall()
         blocks = parse_stored("static_vectors", _parse_blocks, stored_blocks)
         if blocks.codes.nbytes <= _MAX_CACHED_BYTES:
-            self._known[_BLOCKS] = blocks
+            self._known[_BLOCKS_CACHE_KEY] = blocks
         return blocks
 
 

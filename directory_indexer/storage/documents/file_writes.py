@@ -21,7 +21,7 @@ from directory_indexer.storage.documents.chunks import ChunkWrites, PlacedText
 from directory_indexer.storage.documents.directories import DirectoryWrites
 from directory_indexer.storage.documents.incomplete_files import ScanWrites
 from directory_indexer.storage.documents.known_files import FileState
-from directory_indexer.storage.documents.metadata import MetadataWrites, dated_at
+from directory_indexer.storage.documents.metadata import MetadataWrites, date_of_metadata
 from directory_indexer.storage.documents.queries import TableWrites, placeholders
 from directory_indexer.storage.documents.shared_texts import IdenticalFile, SharedFile, SharedTextWrites
 
@@ -30,15 +30,15 @@ with lazily:
 
 _STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode, is_settled, checked_ns"
 _FAILURE_COLUMNS = f"{_STAMP_COLUMNS}, state, reason, detail, broken_hash, broken_recipe"
-_EXCLUDED = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
+_EXCLUDED_COLUMNS = ", ".join(f"excluded.{name}" for name in _FAILURE_COLUMNS.split(", "))
 _FILE_COLUMNS = (
     f"{_STAMP_COLUMNS}, directory_id, container_id, state, hash, recipe, {', '.join(FileFacts._fields)}, "
     "page_starts, reason, detail, n_masked, dated_at, broken_hash, broken_recipe, holder_id"
 )
-_FILE_MARKS = placeholders(_FILE_COLUMNS.split(","))
-_ADD_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_MARKS})"  # noqa: S608 - made of constants
-_ADD_NUMBERED = f"INSERT INTO files ({_FILE_COLUMNS}, id) VALUES ({_FILE_MARKS}, ?)"  # noqa: S608 - made of constants
-_CHANGE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_MARKS}) WHERE id = ?"  # noqa: S608 - made of constants
+_FILE_PLACEHOLDERS = placeholders(_FILE_COLUMNS.split(","))
+_INSERT_FILE = f"INSERT INTO files ({_FILE_COLUMNS}) VALUES ({_FILE_PLACEHOLDERS})"  # noqa: S608 - made of constants
+_INSERT_NUMBERED_FILE = f"INSERT INTO files ({_FILE_COLUMNS}, id) VALUES ({_FILE_PLACEHOLDERS}, ?)"  # noqa: S608 - made of constants
+_UPDATE_FILE = f"UPDATE files SET ({_FILE_COLUMNS}) = ({_FILE_PLACEHOLDERS}) WHERE id = ?"  # noqa: S608 - made of constants
 
 
 class FileWrites:
@@ -70,23 +70,23 @@ class FileWrites:
         self._prepare_insert(place, path)
         is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
-            self._chunks.remove_of(path)
-        file_id = self._rows.put(PlacedFile(place, parsed, dated_at(parsed.metadata)), recipe=recipe)
+            self._chunks.remove_chunks_of(path)
+        file_id = self._rows.put(PlacedFile(place, parsed, date_of_metadata(parsed.metadata)), recipe=recipe)
         self._metadata.put(file_id, parsed.metadata)
         self._scans.put(file_id, parsed.scans)
-        holder_id = self._holder_of_same(place, parsed, recipe=recipe)
+        holder_id = self._holder_of_identical_text(place, parsed, recipe=recipe)
         if holder_id is None:
             self._chunks.add([PlacedText(file_id, self._shared.root(place.directory_id), parsed)])
         else:
             self._shared.share(file_id, holder_id)
-        return 0 if is_new else self.keep_members(path, members)
+        return 0 if is_new else self.remove_other_members(path, members)
 
-    def put_new(self, arrivals: Sequence[PlacedFile], *, recipe: int) -> set[FilePath]:
+    def insert_new(self, arrivals: Sequence[PlacedFile], *, recipe: int) -> set[FilePath]:
         """Insert those files that are new and cannot share a text, and return their paths; each path occurs once."""
-        new = self._simply_new(arrivals)
+        new = self._new_and_unshareable(arrivals)
         paths = {arrival.path for arrival in new}
-        self._directories.unsettle_around(*paths)
-        rows = [arrival._replace(dated=dated_at(arrival.parsed.metadata)) for arrival in new]
+        self._directories.unsettle_parents_of(*paths)
+        rows = [arrival._replace(dated=date_of_metadata(arrival.parsed.metadata)) for arrival in new]
         numbered = list(zip(self._rows.add(rows, recipe=recipe), new, strict=True))
         self._metadata.add((file_id, arrival.parsed.metadata) for file_id, arrival in numbered)
         self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
@@ -96,7 +96,7 @@ class FileWrites:
         )
         return paths
 
-    def put_same(
+    def insert_sharing(
         self,
         place: FileLocation,
         unchanged: Sequence[UnchangedFile],
@@ -111,21 +111,25 @@ class FileWrites:
         digests = {file.source.path: file.hash for file in unchanged}
         same = {
             path: other
-            for path, others in self._shared.same_as(digests, place.directory_id, recipe=recipe).items()
+            for path, others in self._shared.identical_files(digests, place.directory_id, recipe=recipe).items()
             if (other := next((candidate for candidate in others if not unless(candidate.path)), None))
         }
         known = self._rows.known(same)
         pairs = [(file, same[file.source.path]) for file in unchanged if file.source.path in same]
-        new = [(file, other) for file, other in pairs if file.source.path not in known and _is_plain(file.source.path)]
-        self._directories.unsettle_around(*(file.source.path for file, _ in new))
-        rows = [PlacedFile(place, other.as_read(file), other.dated_at, other.holder_id) for file, other in new]
+        new = [
+            (file, other)
+            for file, other in pairs
+            if file.source.path not in known and _is_regular_file(file.source.path)
+        ]
+        self._directories.unsettle_parents_of(*(file.source.path for file, _ in new))
+        rows = [PlacedFile(place, other.as_parsed_file(file), other.dated_at, other.holder_id) for file, other in new]
         for file_id, (_, other) in zip(self._rows.add(rows, recipe=recipe), new, strict=True):
             if other.has_metadata:
                 self._metadata.copy(file_id, other.id)
         inserted = {file.source.path for file, _ in new}
         rest = [(file, other) for file, other in pairs if file.source.path not in inserted]
         for file, other in rest:
-            self._replace_by_same(place, file, other, recipe=recipe)
+            self._replace_by_shared_text(place, file, other, recipe=recipe)
         return {
             file.source.path: SharedFile(file.source, file.hash, other.n_chunks, other.n_masked)
             for file, other in (*new, *rest)
@@ -134,8 +138,8 @@ class FileWrites:
     def put_skipped(self, place: FileLocation, skipped: SkippedFile, *, recipe: int) -> None:
         """Store why a file is skipped; its text is removed from the index."""
         self._prepare_insert(place, skipped.path)
-        self._chunks.remove_of(skipped.path)
-        self.keep_members(skipped.path, ())
+        self._chunks.remove_chunks_of(skipped.path)
+        self.remove_other_members(skipped.path, ())
         file_id = self._rows.put_skipped(place, skipped, recipe=recipe)
         self._metadata.put(file_id, Metadata())
         self._scans.put(file_id, skipped.scans)
@@ -145,7 +149,7 @@ class FileWrites:
         self._prepare_insert(place, failure.path)
         self._rows.put_failure(place, failure, recipe=recipe)
 
-    def place_in(self, container: FilePath, directory_id: int) -> FileLocation:
+    def location_in_container(self, container: FilePath, directory_id: int) -> FileLocation:
         """Return the place of the members of a container, which are about to be inserted.
 
         A new container is recorded as failed until it has been read completely and is inserted itself.
@@ -155,7 +159,7 @@ class FileWrites:
             self.put_failure(FileLocation(directory_id), unfinished, recipe=0)
         return FileLocation(directory_id, self._rows.id_of(container))
 
-    def keep_members(self, path: FilePath, present: Collection[FilePath]) -> int:
+    def remove_other_members(self, path: FilePath, present: Collection[FilePath]) -> int:
         """Remove the members of a container that are not `present`; return how many had text."""
         gone = {member: has_text for member, has_text in self._rows.members_of(path).items() if member not in present}
         for member in gone:
@@ -164,7 +168,7 @@ class FileWrites:
 
     def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
         """Store new stamps of files whose content is unchanged."""
-        self._directories.unsettle_around(*(file.source.path for file in unchanged))
+        self._directories.unsettle_parents_of(*(file.source.path for file in unchanged))
         self._rows.renew_stamps(unchanged)
 
     def read_again(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
@@ -172,31 +176,33 @@ class FileWrites:
 
         Their containers are read, too. Until then, the old texts stay searchable.
         """
-        self._rows.outdate(kinds, suffixes)
+        self._rows.mark_outdated(kinds, suffixes)
         self._directories.unsettle_all()
 
     def remove(self, paths: Iterable[FilePath]) -> int:
         """Remove files with all their members; return how many members with text were removed."""
         n_members = 0
         for path in paths:
-            self._directories.unsettle_around(path)
-            self._displace_members(path)
-            n_members += self.keep_members(path, ())
+            self._directories.unsettle_parents_of(path)
+            self._reread_containers_of(path)
+            n_members += self.remove_other_members(path, ())
             self._remove(path)
         return n_members
 
-    def _simply_new(self, arrivals: Sequence[PlacedFile]) -> list[PlacedFile]:
+    def _new_and_unshareable(self, arrivals: Sequence[PlacedFile]) -> list[PlacedFile]:
         """Return the files that are unknown and whose text no other file can have."""
         known = self._rows.known(arrival.path for arrival in arrivals)
         # If a batch holds clones, the second file may share the text of the first one once that has been inserted.
         first: dict[str, PlacedFile] = {}
         for arrival in arrivals:
-            if arrival.path not in known and (arrival.place.container_id is not None or _is_plain(arrival.path)):
+            if arrival.path not in known and (arrival.place.container_id is not None or _is_regular_file(arrival.path)):
                 first.setdefault(arrival.path[len(self._shared.root(arrival.place.directory_id)) :], arrival)
-        may_share = self._may_share([arrival for arrival in first.values() if arrival.place.container_id is None])
+        may_share = self._paths_that_may_share(
+            [arrival for arrival in first.values() if arrival.place.container_id is None]
+        )
         return [arrival for arrival in first.values() if arrival.path not in may_share]
 
-    def _may_share(self, arrivals: Iterable[PlacedFile]) -> set[FilePath]:
+    def _paths_that_may_share(self, arrivals: Iterable[PlacedFile]) -> set[FilePath]:
         paths: dict[int, list[FilePath]] = {}
         for arrival in arrivals:
             paths.setdefault(arrival.place.directory_id, []).append(arrival.path)
@@ -206,48 +212,50 @@ class FileWrites:
             for path in self._shared.elsewhere(paths_of_directory, directory_id)
         }
 
-    def _replace_by_same(self, place: FileLocation, file: UnchangedFile, same: IdenticalFile, *, recipe: int) -> None:
+    def _replace_by_shared_text(
+        self, place: FileLocation, file: UnchangedFile, same: IdenticalFile, *, recipe: int
+    ) -> None:
         path = file.source.path
         self._prepare_insert(place, path)
         is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
-            self._chunks.remove_of(path)
-            self.keep_members(path, ())
+            self._chunks.remove_chunks_of(path)
+            self.remove_other_members(path, ())
         # Looked up only now: if this file owned the text, it has just been passed on.
         holder_id = self._shared.holder_of(same.id)
-        row = PlacedFile(place, same.as_read(file), same.dated_at, holder_id)
+        row = PlacedFile(place, same.as_parsed_file(file), same.dated_at, holder_id)
         file_id = self._rows.put(row, recipe=recipe)
         if same.has_metadata or not is_new:
             self._metadata.copy(file_id, same.id)
         if not is_new:
             self._scans.put(file_id, ())
 
-    def _holder_of_same(self, place: FileLocation, parsed: ParsedFile, *, recipe: int) -> int | None:
+    def _holder_of_identical_text(self, place: FileLocation, parsed: ParsedFile, *, recipe: int) -> int | None:
         """Return the row of another file that owns exactly this text."""
         if place.container_id is not None or parsed.scans or not parsed.chunks:
             return None
         page_starts = " ".join(map(str, parsed.page_starts))
         path = parsed.source.path
-        others = self._shared.same_as({path: parsed.hash}, place.directory_id, recipe=recipe)
+        others = self._shared.identical_files({path: parsed.hash}, place.directory_id, recipe=recipe)
         for same in others.get(path, ()):
             is_alike = same.facts == parsed.facts and same.page_starts == page_starts
-            if is_alike and self._chunks.are_those_of(same.holder_id, parsed):
+            if is_alike and self._chunks.owns_exactly(same.holder_id, parsed):
                 return same.holder_id
         return None
 
     def _prepare_insert(self, place: FileLocation, path: FilePath) -> None:
-        self._directories.unsettle_around(path)
+        self._directories.unsettle_parents_of(path)
         if place.container_id is None and containers_around(path) and not self._rows.is_on_disk(path):
-            self._displace_members(path)
+            self._reread_containers_of(path)
 
-    def _displace_members(self, path: FilePath) -> None:
+    def _reread_containers_of(self, path: FilePath) -> None:
         """Make the next run read the containers for whose members a file on disk may stand in."""
         for container in containers_around(path):
-            self._directories.unsettle_around(container)
-            self._rows.outdate_on_disk(container)
+            self._directories.unsettle_parents_of(container)
+            self._rows.mark_outdated_on_disk(container)
 
     def _remove(self, path: FilePath) -> None:
-        self._chunks.remove_of(path)
+        self._chunks.remove_chunks_of(path)
         self._rows.remove(path)
 
 
@@ -303,13 +311,13 @@ class FileRows(TableWrites):
         """Insert rows of files that have none, and return their ids."""
         first = int(self._execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
         ids = range(first, first + len(files))
-        values = [(*_read_values(file, recipe), file_id) for file_id, file in zip(ids, files, strict=True)]
-        self._connection.executemany(_ADD_NUMBERED, values)
+        values = [(*_indexed_file_values(file, recipe), file_id) for file_id, file in zip(ids, files, strict=True)]
+        self._connection.executemany(_INSERT_NUMBERED_FILE, values)
         return ids
 
     def put(self, file: PlacedFile, *, recipe: int) -> int:
         """Write the row of a file that was read, and return its id."""
-        return self._put(file.parsed.source.path, _read_values(file, recipe))
+        return self._put(file.parsed.source.path, _indexed_file_values(file, recipe))
 
     def put_skipped(self, place: FileLocation, skipped: SkippedFile, *, recipe: int) -> int:
         """Write the row of a skipped file, and return its id."""
@@ -332,7 +340,7 @@ class FileRows(TableWrites):
         self._connection.execute(
             f"""INSERT INTO files ({_FAILURE_COLUMNS}, directory_id, container_id, recipe)
                 VALUES ({placeholders(values)}, ?, ?, 0)
-                ON CONFLICT (path) DO UPDATE SET ({_FAILURE_COLUMNS}) = ({_EXCLUDED})""",  # noqa: S608 - made of constants
+                ON CONFLICT (path) DO UPDATE SET ({_FAILURE_COLUMNS}) = ({_EXCLUDED_COLUMNS})""",  # noqa: S608 - made of constants
             (*values, *place),
         )
 
@@ -345,7 +353,7 @@ class FileRows(TableWrites):
             [(*_stamp_values(file.source, file.seen_ns), file.source.path) for file in unchanged],
         )
 
-    def outdate(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
+    def mark_outdated(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
         """Mark files of these kinds, with these suffixes, and all files without text, to be read again.
 
         Their containers are marked, too.
@@ -359,7 +367,7 @@ class FileRows(TableWrites):
         self._execute("""UPDATE files SET recipe = 0
                WHERE id IN (SELECT container_id FROM files WHERE container_id IS NOT NULL AND recipe = 0)""")
 
-    def outdate_on_disk(self, path: FilePath) -> None:
+    def mark_outdated_on_disk(self, path: FilePath) -> None:
         """Mark one file on disk to be read again."""
         self._execute("UPDATE files SET recipe = 0 WHERE path = ? AND container_id IS NULL", path)
 
@@ -372,12 +380,12 @@ class FileRows(TableWrites):
         # every file, and a quarter of the time of a batch.
         file_id = self.id_of(path)
         if file_id is None:
-            return int(self._execute(_ADD_FILE, *values).lastrowid or 0)
-        self._execute(_CHANGE_FILE, *values, file_id)
+            return int(self._execute(_INSERT_FILE, *values).lastrowid or 0)
+        self._execute(_UPDATE_FILE, *values, file_id)
         return file_id
 
 
-def _read_values(file: PlacedFile, recipe: int) -> tuple[object, ...]:
+def _indexed_file_values(file: PlacedFile, recipe: int) -> tuple[object, ...]:
     place, parsed, dated, holder_id = file
     return (
         *_stamp_values(parsed.source, parsed.seen_ns),
@@ -391,6 +399,6 @@ def _stamp_values(source: SourceFile, seen_ns: int) -> tuple[object, ...]:
     return (*source, source.is_settled(seen_ns), seen_ns)
 
 
-def _is_plain(path: FilePath) -> bool:
+def _is_regular_file(path: FilePath) -> bool:
     """Whether a file on disk cannot lie where a container may have a member."""
     return not containers_around(path)

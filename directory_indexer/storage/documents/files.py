@@ -15,7 +15,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
 from directory_indexer.storage.databases.stored_values import parse_stored
 from directory_indexer.storage.documents.known_files import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
-from directory_indexer.storage.documents.metadata import NAMES, folded
+from directory_indexer.storage.documents.metadata import METADATA_NAMES, fold_value
 from directory_indexer.storage.documents.queries import REPAIR_HINT, SnapshotQueries, placeholders
 
 with lazily:
@@ -140,7 +140,7 @@ class Files(SnapshotQueries):
     def matching(self, file_filter: FileFilter) -> list[MatchedFile]:
         """Return the files that match a filter."""
         condition, arguments = file_condition(file_filter)
-        return list(map(MatchedFile._make, self._select(f"{_SELECT_FOUND} WHERE {condition}", *arguments)))
+        return list(map(MatchedFile._make, self._select(f"{_SELECT_MATCHED} WHERE {condition}", *arguments)))
 
     def all_match(self, file_filter: FileFilter) -> bool:
         """Whether a filter matches all files with text; ten times as fast as listing them."""
@@ -170,7 +170,7 @@ class Files(SnapshotQueries):
 
     def at(self, paths: Iterable[FilePath]) -> list[MatchedFile]:
         """Return the files at these paths."""
-        query = f"{_SELECT_FOUND} WHERE f.path IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
+        query = f"{_SELECT_MATCHED} WHERE f.path IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
         return list(map(MatchedFile._make, self._select(query, json.dumps(list(paths)))))
 
     def with_text(self, paths: Iterable[FilePath]) -> set[FilePath]:
@@ -178,7 +178,7 @@ class Files(SnapshotQueries):
         query = "SELECT path FROM files WHERE hash IS NOT NULL AND path IN (SELECT value FROM json_each(?))"
         return set(self._values(query, json.dumps(list(paths))))
 
-    def skipped_because(self, words: str) -> list[tuple[str, int]]:
+    def skip_reasons_containing(self, words: str) -> list[tuple[str, int]]:
         """Return why files are skipped, where the reason has these words, each with the number of files."""
         return self._connection.execute(
             "SELECT detail, count(*) FROM files WHERE state = 'skipped' AND instr(detail, ?) GROUP BY detail",
@@ -199,7 +199,7 @@ class Files(SnapshotQueries):
         return (IndexedFile._make((*row[:n_own], FileFacts._make(row[n_own:]))) for row in rows)
 
 
-_SELECT_FOUND = """SELECT f.id, f.path, f.directory_id, coalesce(f.holder_id, f.id),
+_SELECT_MATCHED = """SELECT f.id, f.path, f.directory_id, coalesce(f.holder_id, f.id),
     CASE WHEN f.holder_id IS NULL THEN f.tagged_below ELSE (
         SELECT coalesce(h.tagged_below, d.path) FROM files h JOIN directories d ON d.id = h.directory_id
         WHERE h.id = f.holder_id) END
@@ -221,9 +221,9 @@ FINDABLE_WITHOUT_TEXT = (
 )
 """Skipped files that can be found by name. Those with secrets cannot: that one exists is confidential."""
 
-_NAMED = f"""(state IN ('indexed', 'failed')
+_IS_FINDABLE_BY_NAME = f"""(state IN ('indexed', 'failed')
     OR (state = 'skipped' AND reason IN ({", ".join(f"'{reason}'" for reason in FINDABLE_WITHOUT_TEXT)})))"""
-_IS_OTHER_THAN_ASCII = "length(path) != length(CAST(path AS BLOB))"
+_HAS_NON_ASCII_PATH = "length(path) != length(CAST(path AS BLOB))"
 
 
 class PathLookup(SnapshotQueries):
@@ -236,14 +236,14 @@ class PathLookup(SnapshotQueries):
         """
         likes = " AND ".join(["path LIKE ?"] * len(texts)) or "TRUE"
         query = f"""SELECT id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns FROM files
-            WHERE (({likes}) OR {_IS_OTHER_THAN_ASCII}) AND {_NAMED}"""  # noqa: S608 - made of constants
+            WHERE (({likes}) OR {_HAS_NON_ASCII_PATH}) AND {_IS_FINDABLE_BY_NAME}"""  # noqa: S608 - made of constants
         rows = self._select(query, *(f"%{text}%" for text in texts))
         return [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
 
-    def first_in(self, directory: FilePath, *, limit: int) -> tuple[list[FilePath], int]:
+    def first_files_in(self, directory: FilePath, *, limit: int) -> tuple[list[FilePath], int]:
         """Return the first files at any depth of a directory, and the number of all of them."""
         condition, arguments = within_condition(directory)
-        source = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_NAMED}"
+        source = f"FROM files f WHERE {condition} AND container_id IS NULL AND {_IS_FINDABLE_BY_NAME}"
         paths = self._values(f"SELECT path {source} ORDER BY path LIMIT ?", *arguments, limit)
         return paths, self._count(f"SELECT count(*) {source}", arguments)
 
@@ -312,10 +312,10 @@ def file_condition(file_filter: FileFilter) -> tuple[str, list[object]]:
             clauses.append(f"f.kind {negation} IN ({', '.join('?' * len(kinds))})")
             arguments += sorted(kinds)
     if file_filter.since is not None:
-        clauses.append(f"{_DATED} >= ?")
+        clauses.append(f"{_DATE_OF_FILE} >= ?")
         arguments.append(file_filter.since)
     if file_filter.until is not None:
-        clauses.append(f"{_DATED} < ? OR {_BEGAN_BEFORE}")
+        clauses.append(f"{_DATE_OF_FILE} < ? OR {_TRANSCRIPT_BEGAN_BEFORE}")
         arguments += [file_filter.until, _iso_time(file_filter.until)]
     for metadata_condition in file_filter.metadata:
         clause, values = _metadata_condition(metadata_condition)
@@ -327,8 +327,8 @@ def file_condition(file_filter: FileFilter) -> tuple[str, list[object]]:
 def _metadata_condition(condition: MetadataCondition) -> tuple[str, list[object]]:
     """Return the SQL condition: languages and tags are compared as a whole, dates by prefix, the rest by substring."""
     negation = "" if condition.is_wanted else "NOT "
-    text = folded(condition.text)
-    if condition.name == NAMES["language"]:
+    text = fold_value(condition.text)
+    if condition.name == METADATA_NAMES["language"]:
         return f"{negation}(f.language = ?)", [text.partition("-")[0]]
     match condition.name:
         case "tag":
@@ -348,7 +348,11 @@ def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
     if path is None:
         return "1", []
     below, members = _path_range(path), _path_range(members_directory(path))
-    return f"(f.path = ? OR {_BETWEEN} OR ({_BETWEEN} AND f.container_id IS NOT NULL))", [path, *below, *members]
+    return f"(f.path = ? OR {_IN_PATH_RANGE} OR ({_IN_PATH_RANGE} AND f.container_id IS NOT NULL))", [
+        path,
+        *below,
+        *members,
+    ]
 
 
 def _path_range(directory: FilePath) -> tuple[str, str]:
@@ -359,12 +363,12 @@ def _path_range(directory: FilePath) -> tuple[str, str]:
 def _iso_time(moment: float) -> str:
     """Format a moment as sessions store theirs; one outside the calendar sorts after or before all of them."""
     try:
-        return folded(dt.datetime.fromtimestamp(moment, dt.UTC).isoformat(timespec="seconds"))
+        return fold_value(dt.datetime.fromtimestamp(moment, dt.UTC).isoformat(timespec="seconds"))
     except (ValueError, OverflowError, OSError):
         return "9" if moment > 0 else ""
 
 
-_DATED = "coalesce(f.dated_at, f.mtime_ns / 1e9)"
-_BEGAN_BEFORE = """(f.kind = 'transcript' AND EXISTS (
+_DATE_OF_FILE = "coalesce(f.dated_at, f.mtime_ns / 1e9)"
+_TRANSCRIPT_BEGAN_BEFORE = """(f.kind = 'transcript' AND EXISTS (
     SELECT 1 FROM metadata m WHERE m.file_id = f.id AND m.name = 'created' AND m.folded < ?))"""
-_BETWEEN = "(f.path >= ? AND f.path < ?)"
+_IN_PATH_RANGE = "(f.path >= ? AND f.path < ?)"

@@ -44,7 +44,7 @@ class Scans(ScopedQueries):
     def counts(self, scope: IndexScope = WHOLE_INDEX) -> ScanCounts:
         """Return the numbers of scanned pages."""
         condition, arguments = self._files_in(scope)
-        query = f"""SELECT coalesce(sum({_WAITS}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
+        query = f"""SELECT coalesce(sum({_IS_WAITING}), 0), coalesce(sum(engine <> ''), 0), coalesce(sum(problem <> ''), 0)
             FROM scans s JOIN files f ON f.id = s.file_id WHERE {condition}"""  # noqa: S608
         return ScanCounts(*self._select(query, *arguments).fetchone())
 
@@ -58,7 +58,7 @@ class Scans(ScopedQueries):
             f"""SELECT f.path, d.path, d.size, d.mtime_ns, d.changed_ns, d.inode, f.directory_id, s.page, s.key
                 FROM scans s INDEXED BY scans_that_wait
                 JOIN files f ON f.id = s.file_id JOIN files d ON d.id = coalesce(f.container_id, f.id)
-                WHERE {_WAITS} AND {condition}
+                WHERE {_IS_WAITING} AND {condition}
                 ORDER BY f.path LIKE '%.pdf' DESC, d.mtime_ns DESC, d.id, f.id, s.page""",  # noqa: S608
             arguments,
         )
@@ -69,12 +69,12 @@ class Scans(ScopedQueries):
 
     def of(self, paths: Iterable[FilePath]) -> dict[tuple[FilePath, int], Scan]:
         """Return the scanned pages of some documents, by path and page."""
-        rows = self._rows_for(f"SELECT {_SCAN_COLUMNS} {_OF_FILES} WHERE f.path IN ({{}})", paths)
+        rows = self._rows_for(f"SELECT {_SCAN_COLUMNS} {_FROM_SCANS_OF_FILES} WHERE f.path IN ({{}})", paths)
         return {(path, scan[0]): Scan(*scan) for path, *scan in rows}
 
     def unread(self, path: FilePath) -> list[int]:
         """Return the numbers of the scanned pages of a document that were not read, in order."""
-        return self._values(f"SELECT s.page {_OF_FILES} WHERE f.path = ? AND s.engine = '' ORDER BY 1", path)
+        return self._values(f"SELECT s.page {_FROM_SCANS_OF_FILES} WHERE f.path = ? AND s.engine = '' ORDER BY 1", path)
 
     def problems(self, *, within: FilePath | None, limit: int) -> list[tuple[FilePath, Scan]]:
         """Return pages that no engine could read, with their documents."""
@@ -112,9 +112,9 @@ class ScanWrites(TableWrites):
         self._execute_each("UPDATE scans SET problem = '' WHERE key = ? AND engine = ''", keys)
 
 
-_WAITS = "s.engine = '' AND s.problem = ''"
+_IS_WAITING = "s.engine = '' AND s.problem = ''"
 _SCAN_COLUMNS = "f.path, s.page, s.key, s.engine, s.confidence, s.problem"
-_OF_FILES = "FROM files f JOIN scans s ON s.file_id = f.id"
+_FROM_SCANS_OF_FILES = "FROM files f JOIN scans s ON s.file_id = f.id"
 
 
 class CoverageGap(NamedTuple):
@@ -145,7 +145,7 @@ class IncompleteFiles(SnapshotQueries):
         Pages waiting for OCR and passages that the provider refuses are listed by file; a file with waiting pages is
         not listed as a file without text.
         """
-        return self._once(f"gaps {' '.join(reasons)}", lambda: self._gaps(reasons))
+        return self._compute_once(f"gaps {' '.join(reasons)}", lambda: self._read_gaps(reasons))
 
     def unfinished(self) -> tuple[FilePath, ...]:
         """Return the tracked directories that no run has completed."""
@@ -189,7 +189,7 @@ class IncompleteFiles(SnapshotQueries):
         )
         return tuple(map(IncompleteFile._make, rows))
 
-    def _gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
+    def _read_gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
         # CROSS JOIN fixes the order: directories first, since there is an index by directory and state, and refused
         # passages first, since otherwise all chunks are read.
         rows = self._connection.execute(

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from directory_indexer.core.files import SkipReason, SourceFile, Stamp
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.paths import FilePath, prefix_of
-from directory_indexer.storage.databases.stored_values import integer, parse_list, parse_stored, text
-from directory_indexer.storage.documents.schema import PARENT
+from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
+from directory_indexer.storage.documents.schema import PARENT_OF_PATH
 from directory_indexer.walk.listing import IgnoredPath, Settled, SettledDirectory
 
 KNOWN_COLUMNS = (
@@ -27,9 +27,11 @@ KNOWN_COLUMNS = (
 """The columns of a path and its `KnownFile`."""
 
 _STAMP_COLUMNS = "path, size, mtime_ns, changed_ns, inode"
-_IN = f"INDEXED BY files_by_parent WHERE {PARENT} = ? AND directory_id = ? AND container_id IS NULL"
-_READ = "state = 'indexed' AND recipe = ?"
-_SETTLED = f"is_settled AND {_READ}"
+_FROM_FILES_IN_DIRECTORY = (
+    f"INDEXED BY files_by_parent WHERE {PARENT_OF_PATH} = ? AND directory_id = ? AND container_id IS NULL"
+)
+_IS_READ = "state = 'indexed' AND recipe = ?"
+_IS_SETTLED = f"is_settled AND {_IS_READ}"
 
 
 class FileState(StrEnum):
@@ -99,7 +101,7 @@ class KnownFiles:
     def stamps_in(self, directory: FilePath) -> set[Stamp]:
         """Return the stamps of the files of a directory that can be skipped while their stamps are unchanged."""
         rows = self._connection.execute(
-            f"SELECT {_STAMP_COLUMNS} FROM files {_IN} AND {_SETTLED}",  # noqa: S608
+            f"SELECT {_STAMP_COLUMNS} FROM files {_FROM_FILES_IN_DIRECTORY} AND {_IS_SETTLED}",  # noqa: S608
             (prefix_of(directory), self._directory_id, self._recipe),
         )
         return set(rows)
@@ -107,7 +109,7 @@ class KnownFiles:
     def details_in(self, directory: FilePath, paths: Iterable[FilePath]) -> dict[FilePath, KnownFile]:
         """Return the records of all unsettled files of a directory, and of these paths."""
         rows = self._connection.execute(
-            f"""SELECT {KNOWN_COLUMNS} FROM files {_IN} AND NOT ({_SETTLED})
+            f"""SELECT {KNOWN_COLUMNS} FROM files {_FROM_FILES_IN_DIRECTORY} AND NOT ({_IS_SETTLED})
                 UNION ALL SELECT {KNOWN_COLUMNS} FROM files WHERE path IN (SELECT value FROM json_each(?))""",  # noqa: S608
             (prefix_of(directory), self._directory_id, self._recipe, json.dumps(list(paths))),
         )
@@ -118,7 +120,7 @@ class KnownFiles:
         rows = self._connection.execute(
             f"""SELECT {KNOWN_COLUMNS} FROM files
                 WHERE directory_id = ? AND container_id IS NULL
-                AND {PARENT} NOT IN (SELECT value FROM json_each(?))""",  # noqa: S608
+                AND {PARENT_OF_PATH} NOT IN (SELECT value FROM json_each(?))""",  # noqa: S608
             (self._directory_id, json.dumps([prefix_of(directory) for directory in directories])),
         )
         return known_by_path(rows)
@@ -126,7 +128,7 @@ class KnownFiles:
     def members_of(self, path: FilePath) -> dict[FilePath, ContentHash | None]:
         """Return the members of a container with the hashes of those that the current recipe read; None for others."""
         rows = self._connection.execute(
-            f"""SELECT path, CASE WHEN {_READ} THEN hash END FROM files
+            f"""SELECT path, CASE WHEN {_IS_READ} THEN hash END FROM files
                 WHERE container_id = (SELECT id FROM files WHERE path = ?)""",  # noqa: S608
             (self._recipe, path),
         )
@@ -147,8 +149,8 @@ def parse_skipped_entries(stored: object) -> tuple[tuple[tuple[SkipReason, int],
     """Parse the format of `format_skipped_entries`: reasons with their counts, and names with their rules."""
     skipped, ignored = parse_list(stored)
     return (
-        tuple((SkipReason(reason), integer(count)) for reason, count in skipped),
-        tuple((text(name), text(rule)) for name, rule in ignored),
+        tuple((SkipReason(reason), parse_integer(count)) for reason, count in skipped),
+        tuple((parse_text(name), parse_text(rule)) for name, rule in ignored),
     )
 
 

@@ -36,7 +36,7 @@ class PackedText(NamedTuple):
 
     def unpack(self) -> str:
         """Return the text."""
-        return _join(self.rows).text.decode()
+        return _join_chunks(self.rows).text.decode()
 
 
 class WordLookup(NamedTuple):
@@ -57,24 +57,24 @@ class LineRanges(SnapshotQueries):
     def of_file(self, file_id: int) -> list[LineRange]:
         """Return the text that a file owns as one range; none if it owns no text."""
         packed = self.packed(file_id)
-        return [_join(packed.rows)] if packed.rows else []
+        return [_join_chunks(packed.rows)] if packed.rows else []
 
     def packed(self, file_id: int) -> PackedText:
         """Return the text that a file owns as it is stored."""
-        rows = self._select(f"{_COLUMNS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
+        rows = self._select(f"{_SELECT_CHUNKS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
         return PackedText(tuple(map(_Row._make, rows)))
 
     def holding(self, lookup: WordLookup) -> list[LineRange]:
         """Return the ranges that may contain a matching line."""
-        return self._ranges(_CANDIDATES, lookup._asdict())
+        return self._ranges_of_chunks(_SELECT_CANDIDATES, lookup._asdict())
 
     def around(self, chunk_ids: Iterable[int]) -> list[LineRange]:
         """Return the ranges of these chunks."""
-        return self._ranges("SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(chunk_ids))})
+        return self._ranges_of_chunks("SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(chunk_ids))})
 
     def with_words(self, lookup: WordLookup) -> dict[int, int]:
         """Return the chunks that may have the whole words, each with the file that owns it; none for a cut word."""
-        query = f"SELECT id, file_id FROM chunks WHERE id IN ({_WITH_WORDS})"  # noqa: S608 - made of constants
+        query = f"SELECT id, file_id FROM chunks WHERE id IN ({_SELECT_WITH_WORDS})"  # noqa: S608 - made of constants
         return dict(self._connection.execute(query, lookup._asdict()))
 
     def matching(self, pattern: re.Pattern[bytes], chunks: Mapping[int, int]) -> set[int]:
@@ -86,11 +86,11 @@ class LineRanges(SnapshotQueries):
                 file_ids.add(chunks[id_])
         return file_ids
 
-    def _ranges(self, candidates: str, arguments: dict[str, object]) -> list[LineRange]:
-        ranges = _RANGES.format(candidates=candidates)
-        query = f"{_COLUMNS} JOIN ({ranges}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id"
+    def _ranges_of_chunks(self, candidates: str, arguments: dict[str, object]) -> list[LineRange]:
+        ranges = _SELECT_RANGES.format(candidates=candidates)
+        query = f"{_SELECT_CHUNKS} JOIN ({ranges}) s ON c.id >= s.first AND c.id < s.beyond ORDER BY c.id"
         rows = map(_Row._make, self._connection.execute(query, arguments))
-        return [_join(list(group)) for _, group in groupby(rows, key=_line_group_key())]
+        return [_join_chunks(list(group)) for _, group in groupby(rows, key=_make_line_group_key())]
 
 
 class _Row(NamedTuple):
@@ -102,7 +102,7 @@ class _Row(NamedTuple):
     text: bytes | str
 
 
-def _line_group_key() -> Callable[[_Row], int]:
+def _make_line_group_key() -> Callable[[_Row], int]:
     """Return a function that maps chunks sharing a line to the same number."""
     number = 0
 
@@ -114,7 +114,7 @@ def _line_group_key() -> Callable[[_Row], int]:
     return number_of
 
 
-def _join(group: Sequence[_Row]) -> LineRange:
+def _join_chunks(group: Sequence[_Row]) -> LineRange:
     first = group[0]
     text = _unpack_bytes(first.text)
     if len(group) > 1:
@@ -133,20 +133,20 @@ def _unpack_bytes(stored: bytes | str) -> bytes:
     return stored.encode() if isinstance(stored, str) else zlib.decompress(stored)
 
 
-_COLUMNS = """SELECT c.file_id, c.start_line, c.start_char, c.end_char, c.line_cut, t.text
+_SELECT_CHUNKS = """SELECT c.file_id, c.start_line, c.start_char, c.end_char, c.line_cut, t.text
     FROM chunks c JOIN chunk_texts t ON t.id = c.id"""
 
 _SHARES_A_LINE = "EXISTS (SELECT 1 FROM chunks n WHERE n.id IN (f.rowid, f.rowid + 1) AND n.line_cut > 0)"
-_WITH_WORDS = """
+_SELECT_WITH_WORDS = """
     SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH :whole
     UNION SELECT id FROM chunks WHERE id > :last_row
 """
-_CANDIDATES = f"""{_WITH_WORDS}
+_SELECT_CANDIDATES = f"""{_SELECT_WITH_WORDS}
     UNION SELECT rowid FROM chunks_fts f WHERE chunks_fts MATCH :part AND {_SHARES_A_LINE}
     UNION SELECT id FROM chunks WHERE line_cut = 2
     UNION SELECT id - 1 FROM chunks WHERE line_cut = 2
 """  # noqa: S608 - made of constants
-_RANGES = f"""SELECT DISTINCT
+_SELECT_RANGES = f"""SELECT DISTINCT
     (SELECT b.id FROM chunks b WHERE b.id <= k.id AND b.line_cut = 0 ORDER BY b.id DESC LIMIT 1) AS first,
     coalesce(
         (SELECT a.id FROM chunks a WHERE a.id > k.id AND a.line_cut = 0 ORDER BY a.id LIMIT 1), {_NO_ROW}

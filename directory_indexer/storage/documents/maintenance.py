@@ -15,21 +15,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.core.errors import REBUILD, CorruptIndexError, StoreError
+from directory_indexer.core.errors import REBUILD_HINT, CorruptIndexError, StoreError
 from directory_indexer.core.files import SkipReason, Stage
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.scratch import in_use, remove_abandoned, scratch_beside
+from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
 from directory_indexer.storage.databases.connections import Connections
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP
+from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_stored
 from directory_indexer.storage.documents import vocabulary
 from directory_indexer.storage.documents.directories import parse_mounts
 from directory_indexer.storage.documents.files import parse_page_starts
 from directory_indexer.storage.documents.known_files import FileState, parse_skipped_entries
-from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, parse_space, parse_suffix
-from directory_indexer.storage.documents.metadata import NAMES
+from directory_indexer.storage.documents.meta import FORMER_PREFIX, GENERATION_KEYS, parse_space, parse_suffix
+from directory_indexer.storage.documents.metadata import METADATA_NAMES
 from directory_indexer.storage.documents.queries import translated_errors
 from directory_indexer.storage.documents.runs import RUN_COLUMNS, paused_run, run_record
 from directory_indexer.storage.documents.vectors import is_vector
@@ -37,40 +37,40 @@ from directory_indexer.storage.documents.vocabulary import remove_cached_vocabul
 from directory_indexer.storage.documents.words import decompress_text
 
 with lazily:
-    from directory_indexer.embedding.static_table import static_model
+    from directory_indexer.embedding.static_table import parse_static_model
 
 _CHECKPOINT_MS = 500
 
 _ROW_BYTES: Final = 8
 
-_UNRESOLVED: Final = (
+_HAS_UNRESOLVED_PATH: Final = (
     " OR ".join(f"instr(replace(path, '\\', '/') || '/', '{part}')" for part in ("/../", "/./"))
     + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
 )
 """A condition that no resolved path meets, on any operating system."""
 
-_BELOW: Final = """substr(f.path, 1, length(d.path)) = d.path
+_IS_BELOW_DIRECTORY: Final = """substr(f.path, 1, length(d.path)) = d.path
     AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1) IN ('/', '\\')"""
 
 _FOREIGN_PATHS: Final = {
-    "directories.path": f"SELECT 1 FROM directories WHERE {_UNRESOLVED} LIMIT 1",  # noqa: S608 - constants
-    "files.path": f"""SELECT 1 FROM files WHERE {_UNRESOLVED} UNION ALL
+    "directories.path": f"SELECT 1 FROM directories WHERE {_HAS_UNRESOLVED_PATH} LIMIT 1",  # noqa: S608 - constants
+    "files.path": f"""SELECT 1 FROM files WHERE {_HAS_UNRESOLVED_PATH} UNION ALL
         SELECT 1 FROM files f LEFT JOIN directories d ON d.id = f.directory_id
-        WHERE d.path IS NULL OR NOT (f.path = d.path OR {_BELOW}) LIMIT 1""",  # noqa: S608 - constants
+        WHERE d.path IS NULL OR NOT (f.path = d.path OR {_IS_BELOW_DIRECTORY}) LIMIT 1""",  # noqa: S608 - constants
     "files.tagged_below": f"""SELECT 1 FROM (SELECT tagged_below AS path FROM files WHERE tagged_below IS NOT NULL)
-        WHERE {_UNRESOLVED} LIMIT 1""",  # noqa: S608 - constants
+        WHERE {_HAS_UNRESOLVED_PATH} LIMIT 1""",  # noqa: S608 - constants
 }
 
-_FORGET: Final = "DELETE FROM meta WHERE key = ?"
-_UNSETTLE: Final = "DELETE FROM settled_directories"
-_DROP_STATIC: Final = "DELETE FROM static_vectors; DELETE FROM static_model"
-_NAMES: Final = ", ".join(f"'{name}'" for name in NAMES.values())
+_DELETE_META: Final = "DELETE FROM meta WHERE key = ?"
+_UNSETTLE_DIRECTORIES: Final = "DELETE FROM settled_directories"
+_DELETE_STATIC_VECTORS: Final = "DELETE FROM static_vectors; DELETE FROM static_model"
+_METADATA_NAMES: Final = ", ".join(f"'{name}'" for name in METADATA_NAMES.values())
 
-_TYPES = {kind: f"'{kind.lower()}', 'null'" for kind in ("TEXT", "INTEGER", "REAL", "BLOB")}
+_ALLOWED_TYPES = {kind: f"'{kind.lower()}', 'null'" for kind in ("TEXT", "INTEGER", "REAL", "BLOB")}
 """The SQL types allowed for each declared type of a column."""
 
 
-class Upkeep:
+class DatabaseMaintenance:
     """Maintenance of one database file; a caller that writes holds the write lock.
 
     Raises:
@@ -88,7 +88,7 @@ class Upkeep:
 
         What is stopped meanwhile is continued the next time.
         """
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             vocabulary.purge_removed_words(
                 connection,
                 now=time.time(),
@@ -97,7 +97,7 @@ class Upkeep:
                 forget_words=lambda: remove_cached_vocabulary(self._path),
             )
             connection.executescript("PRAGMA incremental_vacuum")  # `execute` stops after the first page
-            _empty_log(connection)
+            _truncate_wal(connection)
 
     def compact(self) -> None:
         """Rewrite the database without removed content, so that none of it stays on disk.
@@ -105,13 +105,13 @@ class Upkeep:
         Damaged databases that were set aside and files of killed processes are removed, too. `left_behind`
         reports what could not be removed.
         """
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             remove_cached_vocabulary(self._path)
             vocabulary.purge_all_words(connection)
             remove_cached_vocabulary(self._path)
             connection.execute("VACUUM")
-            _empty_log(connection)
-        for damaged in _damaged(self._path):
+            _truncate_wal(connection)
+        for damaged in _damaged_copies(self._path):
             with contextlib.suppress(OSError):
                 damaged.unlink()
         remove_abandoned(scratch_beside(self._path))
@@ -120,8 +120,8 @@ class Upkeep:
     def left_behind(self) -> list[str]:
         """Return messages about what may still contain removed content after compaction."""
         log = self._path.with_name(self._path.name + "-wal")
-        places = in_use(scratch_beside(self._path))
-        messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged(self._path)]
+        places = scratch_directories_in_use(scratch_beside(self._path))
+        messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged_copies(self._path)]
         messages += [f"'{used}' goes with the process that reads a file there" for used in places]
         with contextlib.suppress(FileNotFoundError):
             if log.stat().st_size:  # a truncated log is empty
@@ -132,21 +132,21 @@ class Upkeep:
 
     def damaged_values(self) -> list[str]:
         """Return the names of the values that this program cannot have written."""
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             return sorted({name for name, _, _ in damaged_values(connection)})
 
-    def mend_values(self) -> list[str]:
+    def repair_values(self) -> list[str]:
         """Repair the values that this program cannot have written, and return their names.
 
         Raises:
             CorruptIndexError: one of them defines the meaning of others.
         """
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             connection.execute("BEGIN IMMEDIATE")
             damaged = list(damaged_values(connection))
             for name, mend, key in damaged:
                 if not mend:
-                    raise CorruptIndexError(f"'{name}' of a row is damaged", hint=REBUILD)
+                    raise CorruptIndexError(f"'{name}' of a row is damaged", hint=REBUILD_HINT)
                 for statement in mend.split(";"):
                     connection.execute(statement, (key,) if "?" in statement else ())
             connection.execute("COMMIT")
@@ -158,20 +158,20 @@ class Upkeep:
         Raises:
             CorruptIndexError: the database is damaged; the message describes the damage.
         """
-        with self._opened() as connection:
+        with self._open_connection() as connection:
             problems = _find_damage(connection)
         if problems:
-            raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD)
+            raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD_HINT)
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _open_connection(self) -> Iterator[sqlite3.Connection]:
         with translated_errors(self._path), contextlib.closing(self._connections.open()) as connection:
             yield connection
 
 
 def damaged_values(connection: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
     """Yield the name of each damaged value, the statement that repairs it, and the key of its row."""
-    for values in _VALUES:
+    for values in _CHECKED_COLUMNS:
         for key, *row in connection.execute(values.query).fetchall():
             try:
                 parse_stored(values.name, lambda columns: values.parse(*columns), row)  # noqa: B023 - used at once
@@ -192,7 +192,9 @@ def require_safe_paths(path: Path, *, name: str) -> None:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         damaged = str(error)
     if damaged:
-        raise StoreError(f"'{name}' of the backup holds what dirindex does not write: {damaged}", hint=ANOTHER_BACKUP)
+        raise StoreError(
+            f"'{name}' of the backup holds what dirindex does not write: {damaged}", hint=ANOTHER_BACKUP_HINT
+        )
 
 
 def _find_damage(connection: sqlite3.Connection) -> list[str]:
@@ -215,14 +217,14 @@ def _find_damage(connection: sqlite3.Connection) -> list[str]:
 def mistyped_column(connection: sqlite3.Connection) -> str:
     """Return a column with a value of another type than declared; empty if there is none."""
     for table, columns in _columns(connection):
-        wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_TYPES[kind]}) THEN '{name}'" for name, kind in columns)
+        wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_ALLOWED_TYPES[kind]}) THEN '{name}'" for name, kind in columns)
         query = f"SELECT * FROM (SELECT CASE {wrong} END AS name FROM {table}) WHERE name IS NOT NULL LIMIT 1"  # noqa: S608
         if row := connection.execute(query).fetchone():
             return f"{table}.{row[0]}"
     return ""
 
 
-def set_aside(path: Path) -> Path:
+def rename_damaged_database(path: Path) -> Path:
     """Rename a damaged database, so that a new one can take its place; return its new name."""
     damaged = path.with_name(f"{path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
     for suffix in ("-wal", "-shm"):
@@ -230,13 +232,13 @@ def set_aside(path: Path) -> Path:
     return path.rename(damaged)
 
 
-def _empty_log(connection: sqlite3.Connection) -> None:
+def _truncate_wal(connection: sqlite3.Connection) -> None:
     # A reader that was suspended in the middle of a query must not block the writer.
     connection.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_MS}")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-class _Values(NamedTuple):
+class _CheckedColumn(NamedTuple):
     """Rows of a table to parse, and the statement that repairs a row, whose argument is the first column.
 
     Without a statement, the database has to be rebuilt.
@@ -272,13 +274,13 @@ def _parse_vector(value: object, space: str | None) -> None:
         raise ValueError
 
 
-def _reject(*_: object) -> None:
+def _reject_value(*_: object) -> None:
     raise ValueError
 
 
-def _meta_values(parse: Callable[..., object], *keys: str, mend: str = "") -> _Values:
+def _checked_meta_keys(parse: Callable[..., object], *keys: str, mend: str = "") -> _CheckedColumn:
     listed = ", ".join(f"'{key}'" for key in keys)
-    return _Values(f"meta.{keys[0]}", f"SELECT key, value FROM meta WHERE key IN ({listed})", parse, mend)  # noqa: S608
+    return _CheckedColumn(f"meta.{keys[0]}", f"SELECT key, value FROM meta WHERE key IN ({listed})", parse, mend)  # noqa: S608
 
 
 def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -288,46 +290,46 @@ def _columns(connection: sqlite3.Connection) -> Iterator[tuple[str, list[tuple[s
     )
     for (table,) in connection.execute(f"{tables} AND name NOT GLOB 'sqlite_*'").fetchall():
         rows = connection.execute("SELECT name, type FROM pragma_table_info(?)", (table,))
-        yield table, [(name, kind) for name, kind in rows if kind in _TYPES]
+        yield table, [(name, kind) for name, kind in rows if kind in _ALLOWED_TYPES]
 
 
-def _damaged(path: Path) -> list[Path]:
+def _damaged_copies(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{glob.escape(path.name)}.damaged-*"))
 
 
-_VALUES: Final = (
-    _meta_values(parse_space, "space", f"{FORMER}space"),
-    _meta_values(parse_suffix, "suffix", f"{FORMER}suffix", "left_suffix"),
-    _meta_values(int, *GENERATION_KEYS.values(), *(FORMER + key for key in GENERATION_KEYS.values())),
-    _meta_values(Fingerprint.from_json, "fingerprint"),
-    _meta_values(float, "words_removed_at", mend=_FORGET),
-    _meta_values(int, "words_drops", "rows_given", "plain_texts_until", mend=_FORGET),
-    _meta_values(parse_list, "migration", mend=_FORGET),
-    _Values(
+_CHECKED_COLUMNS: Final = (
+    _checked_meta_keys(parse_space, "space", f"{FORMER_PREFIX}space"),
+    _checked_meta_keys(parse_suffix, "suffix", f"{FORMER_PREFIX}suffix", "left_suffix"),
+    _checked_meta_keys(int, *GENERATION_KEYS.values(), *(FORMER_PREFIX + key for key in GENERATION_KEYS.values())),
+    _checked_meta_keys(Fingerprint.from_json, "fingerprint"),
+    _checked_meta_keys(float, "words_removed_at", mend=_DELETE_META),
+    _checked_meta_keys(int, "words_drops", "rows_given", "plain_texts_until", mend=_DELETE_META),
+    _checked_meta_keys(parse_list, "migration", mend=_DELETE_META),
+    _CheckedColumn(
         "directories.mounts",
         "SELECT id, mounts FROM directories",
         parse_mounts,
         "UPDATE directories SET mounts = '{}' WHERE id = ?",
     ),
-    _Values(
+    _CheckedColumn(
         "settled_directories.left_out",
         "SELECT path, left_out FROM settled_directories WHERE left_out <> ''",
         parse_skipped_entries,
         "DELETE FROM settled_directories WHERE path = ?",
     ),
-    _Values(
+    _CheckedColumn(
         "runs",
         f"SELECT id, {RUN_COLUMNS} FROM runs",  # noqa: S608 - constants
         lambda *row: run_record(row),
         "DELETE FROM runs WHERE id = ?",
     ),
-    _Values(
+    _CheckedColumn(
         "paused_runs",
         "SELECT run_id, run_id, directories, options, paused_at FROM paused_runs",
         lambda *row: paused_run(row),
         "DELETE FROM paused_runs WHERE run_id = ?",
     ),
-    _Values(
+    _CheckedColumn(
         "files.reason",
         "SELECT min(id), state, reason FROM files WHERE state <> 'indexed' GROUP BY state, reason",
         _parse_file_state,
@@ -335,31 +337,33 @@ _VALUES: Final = (
             WHERE (state, reason) = (SELECT state, reason FROM files WHERE id = ?);
            DELETE FROM settled_directories""",
     ),
-    _Values(
+    _CheckedColumn(
         "files.page_starts",
         "SELECT id, page_starts FROM files WHERE page_starts <> ''",
         parse_page_starts,
-        "UPDATE files SET page_starts = '', recipe = 0 WHERE id = ?; " + _UNSETTLE,  # noqa: S608 - constants
+        "UPDATE files SET page_starts = '', recipe = 0 WHERE id = ?; " + _UNSETTLE_DIRECTORIES,  # noqa: S608 - constants
     ),
-    _Values(
+    _CheckedColumn(
         "metadata",
-        f"""SELECT file_id FROM metadata WHERE name NOT IN ({_NAMES}) OR typeof(value) <> 'text'
+        f"""SELECT file_id FROM metadata WHERE name NOT IN ({_METADATA_NAMES}) OR typeof(value) <> 'text'
             OR name = 'pages' AND (value = '' OR value GLOB '*[^0-9]*')""",  # noqa: S608 - constants
-        _reject,
-        "UPDATE files SET recipe = 0 WHERE id = ?; DELETE FROM metadata WHERE file_id = ?; " + _UNSETTLE,  # noqa: S608
+        _reject_value,
+        "UPDATE files SET recipe = 0 WHERE id = ?; DELETE FROM metadata WHERE file_id = ?; " + _UNSETTLE_DIRECTORIES,  # noqa: S608
     ),
-    _Values(
+    _CheckedColumn(
         "pending_vectors.vector",
         "SELECT chunk_id, vector, (SELECT value FROM meta WHERE key = 'space') FROM pending_vectors",
         _parse_vector,
         "UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?; DELETE FROM pending_vectors WHERE chunk_id = ?",
     ),
-    _Values("static_vectors", "SELECT id, rows, codes FROM static_vectors", _parse_static_block, _DROP_STATIC),
-    _Values(
+    _CheckedColumn(
+        "static_vectors", "SELECT id, rows, codes FROM static_vectors", _parse_static_block, _DELETE_STATIC_VECTORS
+    ),
+    _CheckedColumn(
         "static_model",
         f"SELECT id, weights, mean, own_rows FROM static_model WHERE version = {STATIC_TABLE_VERSION}",  # noqa: S608
-        lambda *columns: static_model(*columns),  # noqa: PLW0108 - imported when it is called
-        _DROP_STATIC,
+        lambda *columns: parse_static_model(*columns),  # noqa: PLW0108 - imported when it is called
+        _DELETE_STATIC_VECTORS,
     ),
 )
 """Every column that holds more than a number, a text or a name, with its parser."""

@@ -6,7 +6,7 @@ import re
 
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
-from directory_indexer.storage.databases.stored_values import integer, parse_mapping, text
+from directory_indexer.storage.databases.stored_values import parse_integer, parse_mapping, parse_text
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace
 
@@ -16,9 +16,9 @@ with lazily:
 GENERATION_KEYS = {VectorPlace.EMBEDDED: "generation", VectorPlace.SERVER: "generation_on_server"}
 """The key of the generation of each vector store; if both are set, both hold the same vectors."""
 
-_SUFFIX = re.compile(r"(-[0-9a-f]{8})?")
+_SUFFIX_PATTERN = re.compile(r"(-[0-9a-f]{8})?")
 
-FORMER = "former_"
+FORMER_PREFIX = "former_"
 """The prefix of the keys of the space that answers until a switch to another one is complete."""
 
 
@@ -26,19 +26,22 @@ def parse_space(stored: object) -> EmbeddingSpace:
     """Parse a stored embedding space."""
     space = EmbeddingSpace(**parse_mapping(stored))
     texts = (space.provider, space.model, space.document_prefix, space.query_prefix, space.endpoint or "")
-    if not all(isinstance(value, str) for value in texts) or not 0 <= integer(space.dimensions) <= _MOST_DIMENSIONS:
+    if (
+        not all(isinstance(value, str) for value in texts)
+        or not 0 <= parse_integer(space.dimensions) <= _MAX_DIMENSIONS
+    ):
         raise TypeError(space)
     return space
 
 
 def parse_suffix(stored: object) -> str:
     """Parse the suffix of the name of a vector set, which becomes part of a path."""
-    if not _SUFFIX.fullmatch(text(stored)):
+    if not _SUFFIX_PATTERN.fullmatch(parse_text(stored)):
         raise ValueError(stored)
-    return text(stored)
+    return parse_text(stored)
 
 
-_MOST_DIMENSIONS = 65_536
+_MAX_DIMENSIONS = 65_536
 
 
 class Meta(SnapshotQueries):
@@ -76,15 +79,15 @@ class MetaWrites(TableWrites):
         """Rename a stored value."""
         self._execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", to, key)
 
-    def name_generation(self, place: VectorPlace, generation: int) -> None:
+    def store_generation(self, place: VectorPlace, generation: int) -> None:
         """Store a generation that holds the same vectors as the generations stored already."""
         self.set(GENERATION_KEYS[place], str(generation))
 
-    def unname_generation(self, place: VectorPlace) -> None:
+    def forget_generation(self, place: VectorPlace) -> None:
         """Remove the generation of a store, which can no longer answer."""
         self.forget(GENERATION_KEYS[place])
 
     def forget_generations(self) -> None:
         """Remove the generations of all stores."""
         for place in GENERATION_KEYS:
-            self.unname_generation(place)
+            self.forget_generation(place)

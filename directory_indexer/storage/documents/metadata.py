@@ -16,7 +16,7 @@ from directory_indexer.storage.documents.queries import SnapshotQueries, TableWr
 with lazily:
     import datetime as dt
 
-_RENAMED: Final = {
+_QUERY_NAMES: Final = {
     "authors": "author",
     "language": "lang",
     "tags": "tag",
@@ -25,15 +25,15 @@ _RENAMED: Final = {
     "copied": "cc",
     "n_pages": "pages",
 }
-NAMES: Final = {field: _RENAMED.get(field, field) for field in Metadata._fields}
+METADATA_NAMES: Final = {field: _QUERY_NAMES.get(field, field) for field in Metadata._fields}
 """The fields of `Metadata` and their names in the index and in queries."""
 
-_FIELDS: Final = {name: field for field, name in NAMES.items()}
+_FIELDS: Final = {name: field for field, name in METADATA_NAMES.items()}
 _MAX_VALUES: Final = 32
 _MAX_CHARACTERS: Final = 500
 
 
-def folded(value: str) -> str:
+def fold_value(value: str) -> str:
     """Return a value normalised for comparison: without case, accents or extra white space."""
     if value.isascii():
         return " ".join(value.casefold().split())
@@ -69,10 +69,10 @@ class MetadataWrites(TableWrites):
         self._connection.executemany(
             "INSERT OR IGNORE INTO metadata (file_id, name, value, folded) VALUES (?, ?, ?, ?)",
             [
-                (file_id, name, value, folded(value))
+                (file_id, name, value, fold_value(value))
                 for file_id, metadata in files
                 if metadata != nothing
-                for name, value in _rows(metadata)
+                for name, value in _metadata_rows(metadata)
             ],
         )
 
@@ -87,7 +87,7 @@ class MetadataWrites(TableWrites):
         )
 
 
-def dated_at(metadata: Metadata) -> float | None:
+def date_of_metadata(metadata: Metadata) -> float | None:
     """Return the date of a document in seconds since the epoch: its last change; for a message, when it was sent."""
     moments = map(_epoch_seconds, (metadata.modified, metadata.created))
     return next((seconds for seconds in moments if seconds is not None), None)
@@ -104,12 +104,12 @@ def _epoch_seconds(value: str) -> float | None:
     return None
 
 
-def _rows(metadata: Metadata) -> Iterator[tuple[str, str]]:
+def _metadata_rows(metadata: Metadata) -> Iterator[tuple[str, str]]:
     for field, value in zip(metadata._fields, metadata, strict=True):
         if value:
             values = value if isinstance(value, tuple) else (value,)
             for item in values[:_MAX_VALUES]:
-                yield NAMES[field], well_formed(str(item))[:_MAX_CHARACTERS]
+                yield METADATA_NAMES[field], well_formed(str(item))[:_MAX_CHARACTERS]
 
 
 def _metadata(values: dict[str, list[str]]) -> Metadata:

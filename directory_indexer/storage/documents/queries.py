@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from directory_indexer.core.batching import batched
-from directory_indexer.core.errors import REBUILD, CorruptIndexError, DiskFullError, StoreError
+from directory_indexer.core.errors import REBUILD_HINT, CorruptIndexError, DiskFullError, StoreError
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.databases.connections import FREE_SPACE, is_disk_full
+from directory_indexer.storage.databases.connections import FREE_SPACE_HINT, is_disk_full
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 
 
@@ -28,16 +28,16 @@ def translated_errors(path: Path) -> Iterator[None]:
         raise CorruptIndexError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR_HINT) from error
     except sqlite3.Error as error:
         if str(error).startswith("Could not decode"):  # raised by the sqlite3 module without an error code
-            raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+            raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD_HINT) from error
         if is_disk_full(error):
-            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
+            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE_HINT) from error
         detailed = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         code = detailed & 0xFF
-        hint = _HINTS.get(detailed) or _HINTS.get(code, _CHECK)
-        raise _ERRORS.get(code, StoreError)(f"{path}: {error}", hint=hint) from error
+        hint = _HINTS_BY_CODE.get(detailed) or _HINTS_BY_CODE.get(code, _CHECK_HINT)
+        raise _ERRORS_BY_CODE.get(code, StoreError)(f"{path}: {error}", hint=hint) from error
     except (UnicodeDecodeError, zlib.error) as error:
         # The program wrote valid text; the sqlite3 module fails to decode names and messages that are damaged.
-        raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+        raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD_HINT) from error
     except OSError as error:
         if not isinstance(error.filename, str | Path) or Path(error.filename) not in {path, *path.parents}:
             raise
@@ -45,23 +45,23 @@ def translated_errors(path: Path) -> Iterator[None]:
 
 
 REPAIR_HINT = "dirindex doctor --repair mends it, or sets the database aside and builds the index again"
-_CHECK = "dirindex doctor checks the index"
-_ERRORS = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
-_HINTS = {
+_CHECK_HINT = "dirindex doctor checks the index"
+_ERRORS_BY_CODE = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
+_HINTS_BY_CODE = {
     sqlite3.SQLITE_READONLY: "make the index directory writable, or choose another one with --data-dir",
     sqlite3.SQLITE_CANTOPEN: "make the index directory readable and writable, or choose another with --data-dir; "
     "when too many files are open, ulimit -n raises the limit",
     sqlite3.SQLITE_IOERR: "the disk reported an error: check it, then run dirindex doctor",
     sqlite3.SQLITE_BUSY: "another process has stopped in the middle of a write: dirindex status shows which",
-    sqlite3.SQLITE_CORRUPT: REBUILD,
+    sqlite3.SQLITE_CORRUPT: REBUILD_HINT,
     sqlite3.SQLITE_CORRUPT_VTAB: "dirindex doctor --repair builds the full-text index again from the stored texts",
-    sqlite3.SQLITE_NOTADB: REBUILD,
+    sqlite3.SQLITE_NOTADB: REBUILD_HINT,
 }
 
 
 Answer = TypeVar("Answer")
 
-_PARAMETERS: Final = 500
+_MAX_PARAMETERS: Final = 500
 """Fits into SQLite's limit of bound parameters."""
 
 
@@ -76,25 +76,27 @@ class SnapshotQueries:
         self._known = known
 
     def _meta(self, key: str) -> str | None:
-        values = self._once("meta", lambda: dict(self._connection.execute("SELECT key, value FROM meta")))
+        values = self._compute_once("meta", lambda: dict(self._connection.execute("SELECT key, value FROM meta")))
         return values.get(key)
 
     @property
     def n_chunks(self) -> int:
         """Return the number of chunks."""
-        return self._once("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
+        return self._compute_once("n_chunks", lambda: self._count("SELECT count(*) FROM chunks"))
 
     def _count_waiting(self) -> int:
-        return self._once("n_chunks_to_embed", lambda: self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0"))
+        return self._compute_once(
+            "n_chunks_to_embed", lambda: self._count("SELECT count(*) FROM chunks WHERE is_embedded = 0")
+        )
 
     def _tracked(self) -> dict[FilePath, int]:
         def read() -> dict[FilePath, int]:
             rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
             return {FilePath(path): id_ for path, id_ in rows}
 
-        return self._once("directories", read)
+        return self._compute_once("directories", read)
 
-    def _once(self, name: str, compute: Callable[[], Answer]) -> Answer:
+    def _compute_once(self, name: str, compute: Callable[[], Answer]) -> Answer:
         if name not in self._known:
             self._known[name] = compute()
         return cast("Answer", self._known[name])
@@ -137,7 +139,7 @@ def rows_for(
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a query for any number of values, whose placeholders replace `{}`, before other arguments."""
     rows: list[tuple[Any, ...]] = []
-    for batch in batched(values, _PARAMETERS):
+    for batch in batched(values, _MAX_PARAMETERS):
         rows += connection.execute(query.replace("{}", placeholders(batch)), [*batch, *arguments])
     return rows
 
@@ -158,12 +160,12 @@ WHOLE_INDEX: Final = IndexScope()
 class ScopedQueries(SnapshotQueries):
     """Queries on one snapshot of the index that can be limited to tracked directories."""
 
-    def _is_everything(self, scope: IndexScope) -> bool:
+    def _covers_all_roots(self, scope: IndexScope) -> bool:
         return not scope.roots or self._tracked().keys() <= set(scope.roots)
 
     def _files_in(self, scope: IndexScope) -> tuple[str, list[int]]:
         """Return the SQL condition on `files f` and its arguments; for the whole index it is trivial."""
-        if self._is_everything(scope):
+        if self._covers_all_roots(scope):
             return "1", []
         tracked = self._tracked()
         directory_ids = [tracked[root] for root in scope.roots if root in tracked]
@@ -171,7 +173,7 @@ class ScopedQueries(SnapshotQueries):
 
     def _chunks_in(self, scope: IndexScope) -> tuple[str, list[int]]:
         """Return the SQL condition on `chunks c` and its arguments; for the whole index it is trivial."""
-        if self._is_everything(scope):
+        if self._covers_all_roots(scope):
             return "1", []
         condition, arguments = self._files_in(scope)
         return f"c.file_id IN (SELECT coalesce(f.holder_id, f.id) FROM files f WHERE {condition})", arguments  # noqa: S608

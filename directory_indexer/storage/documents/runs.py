@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.storage.databases.stored_values import (
-    epoch_seconds,
-    integer,
+    parse_epoch_seconds,
+    parse_integer,
     parse_mapping,
     parse_stored,
+    parse_text,
     parse_texts,
-    text,
 )
 from directory_indexer.storage.documents.embedding_queue import EmbeddingQueue
 from directory_indexer.storage.documents.incomplete_files import Scans
@@ -71,7 +71,7 @@ class Pauses(SnapshotQueries):
     def _n_waiting(self, paused: PausedRun, *, embeds: bool) -> int:
         scope = IndexScope(paused.directories)
         n_pages = Scans(self._connection, self._known).counts(scope).n_waiting
-        return n_pages + (EmbeddingQueue(self._connection, self._known).count_open(scope) if embeds else 0)
+        return n_pages + (EmbeddingQueue(self._connection, self._known).count_embeddable(scope) if embeds else 0)
 
 
 class PauseWrites(TableWrites):
@@ -115,7 +115,10 @@ def paused_run(row: Sequence[Any]) -> PausedRun:
     """Parse a row of `PausedRun`."""
     run_id, directories, options, paused_at = row
     return PausedRun(
-        integer(run_id), tuple(map(FilePath, parse_texts(directories))), options_text(options), epoch_seconds(paused_at)
+        parse_integer(run_id),
+        tuple(map(FilePath, parse_texts(directories))),
+        options_text(options),
+        parse_epoch_seconds(paused_at),
     )
 
 
@@ -146,7 +149,7 @@ class Phase(StrEnum):
         return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
 
     @property
-    def gives_way(self) -> bool:
+    def yields_lock(self) -> bool:
         """Whether a run yields the write lock between two batches."""
         return self in {Phase.RECOGNISING, Phase.EMBEDDING}
 
@@ -226,7 +229,7 @@ class RunRecord(NamedTuple):
 _PROGRESS_COLUMNS = ", ".join(RunProgress._fields[:-2])
 RUN_COLUMNS = f"""id, pid, host, verb, directories, started_at, heartbeat_at, {_PROGRESS_COLUMNS},
     outcome, message, origin, id IN (SELECT run_id FROM paused_runs), options"""  # noqa: S608 - made of constants
-_UPDATE = f"""UPDATE runs SET (heartbeat_at, {_PROGRESS_COLUMNS}, message)
+_UPDATE_RUN = f"""UPDATE runs SET (heartbeat_at, {_PROGRESS_COLUMNS}, message)
     = ({", ".join("?" * len(RunProgress._fields))}) WHERE id = ?"""  # noqa: S608 - made of constants
 
 
@@ -254,13 +257,13 @@ class Runs(SnapshotQueries):
 class RunWrites(TableWrites):
     """Writes to the table of runs."""
 
-    def start(self, request: RunRequest, *, pid: int, host: str, others_gave_way: bool = False) -> int:
+    def start(self, request: RunRequest, *, pid: int, host: str, others_yielded: bool = False) -> int:
         """Insert a run that begins; close those of dead processes, and delete old ones.
 
         If others gave way to it, waiting runs are alive.
         """
         now = time.time()
-        alive = f"AND phase != '{Phase.WAITING}'" if others_gave_way else ""
+        alive = f"AND phase != '{Phase.WAITING}'" if others_yielded else ""
         self._connection.execute(
             f"""UPDATE runs SET message = 'the process ended',
                     outcome = iif(id IN (SELECT run_id FROM paused_runs), 'paused', 'interrupted')
@@ -273,13 +276,13 @@ class RunWrites(TableWrites):
             *(now, now),
         )
         run_id = int(cursor.lastrowid or 0)
-        self._execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", run_id - _RUNS_KEPT)
+        self._execute("DELETE FROM runs WHERE id <= ? AND outcome IS NOT NULL", run_id - _N_RUNS_KEPT)
         return run_id
 
     def update(self, run_id: int, progress: RunProgress) -> None:
         """Store the progress of a run for other processes."""
         *counts, notice, _ = progress
-        self._execute(_UPDATE, time.time(), *counts, well_formed(notice), run_id)
+        self._execute(_UPDATE_RUN, time.time(), *counts, well_formed(notice), run_id)
 
     def hand_over(self, run_id: int) -> None:
         """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
@@ -306,7 +309,7 @@ class RunWrites(TableWrites):
             run_id,
         )
 
-    def forget_details(self) -> None:
+    def erase_details(self) -> None:
         """Remove the directories and messages of all runs."""
         self._execute("UPDATE runs SET directories = '[]', message = ''")
 
@@ -320,16 +323,16 @@ def run_record(row: Sequence[Any]) -> RunRecord:
     """Parse a row of `RUN_COLUMNS`."""
     id_, pid, host, verb, directories, started_at, heartbeat_at, phase, *counts = row[:17]
     return RunRecord(
-        id=integer(id_),
-        pid=integer(pid),
-        host=text(host),
+        id=parse_integer(id_),
+        pid=parse_integer(pid),
+        host=parse_text(host),
         verb=Verb(verb),
         directories=tuple(map(FilePath, parse_texts(directories))),
-        started_at=epoch_seconds(started_at),
-        heartbeat_at=epoch_seconds(heartbeat_at),
-        progress=RunProgress(Phase(phase), *map(integer, counts)),  # type: ignore[arg-type]
+        started_at=parse_epoch_seconds(started_at),
+        heartbeat_at=parse_epoch_seconds(heartbeat_at),
+        progress=RunProgress(Phase(phase), *map(parse_integer, counts)),  # type: ignore[arg-type]
         outcome=Outcome(row[17]) if row[17] else None,
-        message=text(row[18]),
+        message=parse_text(row[18]),
         origin=Origin(row[19]),
         is_paused=bool(row[20]),
         options=options_text(row[21]),
@@ -339,7 +342,7 @@ def run_record(row: Sequence[Any]) -> RunRecord:
 def options_text(stored: object) -> str:
     """Return the options of a run as they are stored, if they are a JSON object."""
     parse_mapping(stored)
-    return text(stored)
+    return parse_text(stored)
 
 
-_RUNS_KEPT = 100
+_N_RUNS_KEPT = 100

@@ -121,11 +121,11 @@ INSERT INTO meta SELECT 'plain_texts_until', id FROM chunk_texts ORDER BY id DES
 """
 """A user may be waiting for the search that migrates, so index runs pack the texts, a batch at a time."""
 
-PARENT = f"rtrim(path, replace(path, '{os.sep}', ''))"
+PARENT_OF_PATH = f"rtrim(path, replace(path, '{os.sep}', ''))"
 """The parent directory of a path, with its separator: characters other than separators are trimmed from the end."""
 
 _SETTLED = f"""
-CREATE INDEX files_by_parent ON files ({PARENT});
+CREATE INDEX files_by_parent ON files ({PARENT_OF_PATH});
 CREATE TABLE settled_directories (
     path         TEXT PRIMARY KEY,
     directory_id INTEGER NOT NULL REFERENCES directories (id) ON DELETE CASCADE,

@@ -31,7 +31,7 @@ HAS_TEXT = "(f.id = c.file_id OR f.holder_id = c.file_id)"
 CHUNKS_OF_FILES = "files f JOIN chunks c ON c.file_id = coalesce(f.holder_id, f.id)"
 """The chunks of each file, shared ones included."""
 
-_SAME = """
+_SELECT_IDENTICAL = """
     SELECT j.key, f.id, f.path, coalesce(f.holder_id, f.id), f.page_starts, f.n_masked, f.dated_at,
         EXISTS (SELECT 1 FROM metadata m WHERE m.file_id = f.id),
         (SELECT count(*) FROM chunks c WHERE c.file_id = coalesce(f.holder_id, f.id)), {facts}
@@ -48,7 +48,7 @@ _SAME = """
 _IN_ANOTHER_DIRECTORY = """FROM json_each(:below) j CROSS JOIN directories d
     CROSS JOIN files f ON f.path = rtrim(d.path, :sep) || j.value WHERE f.hash IS NOT NULL"""
 
-_ORPHANED = """f.holder_id IS NOT NULL AND NOT EXISTS (
+_IS_ORPHANED = """f.holder_id IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM files h WHERE h.id = f.holder_id AND h.id <> f.id AND h.holder_id IS NULL)"""
 """The condition for files `f` whose `holder_id` refers to a file that owns no text."""
 
@@ -83,7 +83,7 @@ class IdenticalFile(NamedTuple):
     n_chunks: int
     facts: FileFacts
 
-    def as_read(self, unchanged: UnchangedFile) -> ParsedFile:
+    def as_parsed_file(self, unchanged: UnchangedFile) -> ParsedFile:
         """Return the record of another file that has this text."""
         return ParsedFile(
             unchanged.source,
@@ -96,12 +96,12 @@ class IdenticalFile(NamedTuple):
         )
 
 
-_N_OWN = len(IdenticalFile._fields) - 1
+_N_OWN_FIELDS = len(IdenticalFile._fields) - 1
 
 
 @cache
-def _same_query() -> str:
-    return _SAME.format(facts=", ".join(f"f.{fact}" for fact in FileFacts._fields))
+def _identical_files_query() -> str:
+    return _SELECT_IDENTICAL.format(facts=", ".join(f"f.{fact}" for fact in FileFacts._fields))
 
 
 class SharedTexts(SnapshotQueries):
@@ -110,13 +110,13 @@ class SharedTexts(SnapshotQueries):
     def any(self) -> bool:
         """Whether any file shares the text of another one."""
         query = "SELECT EXISTS (SELECT 1 FROM files WHERE holder_id IS NOT NULL)"
-        return self._once("any_shared", lambda: bool(self._count(query)))
+        return self._compute_once("any_shared", lambda: bool(self._count(query)))
 
     def count_orphaned(self) -> int:
         """Count the files whose text's owner is missing or owns no text: no search finds them."""
-        return self._count(f"SELECT count(*) FROM files f WHERE {_ORPHANED}")  # noqa: S608 - made of constants
+        return self._count(f"SELECT count(*) FROM files f WHERE {_IS_ORPHANED}")  # noqa: S608 - made of constants
 
-    def may_be_shared(self, directory: FilePath, sources: Sequence[SourceFile]) -> list[int]:
+    def positions_of_shareable(self, directory: FilePath, sources: Sequence[SourceFile]) -> list[int]:
         """Return the positions of those files that other directories have with the same relative path and size."""
         above = len(directory.rstrip(os.sep))
         rows = self._connection.execute(
@@ -141,7 +141,7 @@ class SharedTextWrites(TableWrites):
         super().__init__(connection)
         self._roots: dict[int, FilePath] = {}
 
-    def same_as(
+    def identical_files(
         self, digests: Mapping[FilePath, ContentHash], directory_id: int, *, recipe: int
     ) -> dict[FilePath, list[IdenticalFile]]:
         """Return, for files of a tracked directory, those with the same bytes and relative path in others.
@@ -153,11 +153,11 @@ class SharedTextWrites(TableWrites):
         if len(self._roots) > 1:
             below = {path[len(root) :]: digest.hex().upper() for path, digest in digests.items()}
             rows = self._connection.execute(
-                _same_query(),
+                _identical_files_query(),
                 {"digests": json.dumps(below), "recipe": recipe, "directory_id": directory_id, "sep": os.sep},
             )
             for relative_path, *row in rows:
-                same = IdenticalFile._make((*row[:_N_OWN], FileFacts._make(row[_N_OWN:])))
+                same = IdenticalFile._make((*row[:_N_OWN_FIELDS], FileFacts._make(row[_N_OWN_FIELDS:])))
                 same_files.setdefault(FilePath(root + relative_path), []).append(same)
         return same_files
 
@@ -194,20 +194,20 @@ class SharedTextWrites(TableWrites):
         if row is None:
             return False
         file_id, holder_id, tagged_below = row
-        is_last = holder_id is None and not self._hand_over(file_id)
+        is_last = holder_id is None and not self._pass_text_on(file_id)
         if holder_id is not None or tagged_below is not None:
             self._execute("UPDATE files SET holder_id = NULL, tagged_below = NULL WHERE id = ?", file_id)
         return is_last
 
-    def outdate_orphaned(self) -> int:
+    def mark_orphaned_outdated(self) -> int:
         """Make the next run read the files whose text has no owner; return their number."""
-        astray = f"SELECT f.id FROM files f WHERE {_ORPHANED}"  # noqa: S608 - made of constants
+        astray = f"SELECT f.id FROM files f WHERE {_IS_ORPHANED}"  # noqa: S608 - made of constants
         changed = self._connection.execute(
             f"UPDATE files SET holder_id = NULL, recipe = 0, broken_recipe = NULL WHERE id IN ({astray})"  # noqa: S608
         )
         return changed.rowcount
 
-    def _hand_over(self, holder_id: int) -> bool:
+    def _pass_text_on(self, holder_id: int) -> bool:
         """Pass the text of a file on to one that shares it; return whether there is one."""
         row = self._execute("SELECT id FROM files WHERE holder_id = ? LIMIT 1", holder_id).fetchone()
         if row is None:

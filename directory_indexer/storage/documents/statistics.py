@@ -16,10 +16,10 @@ from directory_indexer.core.paths import FilePath, prefix_of
 from directory_indexer.storage.databases.stored_values import parse_stored
 from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope, ScopedQueries, SnapshotQueries
 from directory_indexer.storage.documents.runs import Runs
-from directory_indexer.storage.documents.schema import PARENT
+from directory_indexer.storage.documents.schema import PARENT_OF_PATH
 from directory_indexer.storage.documents.vector_sets import VectorSets
 
-_DATED_AT = "coalesce(f.dated_at, f.mtime_ns / 1000000000)"
+_DATE_OF_FILE = "coalesce(f.dated_at, f.mtime_ns / 1000000000)"
 _PLACEHOLDER_AUTHORS = ", ".join(
     f"'{name}'"
     for name in (
@@ -29,8 +29,8 @@ _PLACEHOLDER_AUTHORS = ", ".join(
 )
 """Placeholders that programs write for an unknown author."""
 
-_BY_DIRECTORY = f"""
-SELECT d.path, {PARENT.replace("path", "disk_path")},
+_SELECT_BY_DIRECTORY = f"""
+SELECT d.path, {PARENT_OF_PATH.replace("path", "disk_path")},
     count(*) FILTER (WHERE state = 'indexed'), sum(n_bytes), sum(n_chunks), sum(n_embedded),
     count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'skipped'),
     max(mtime_ns) FILTER (WHERE state = 'indexed'), iif(state = 'indexed', kind, '')
@@ -45,8 +45,8 @@ FROM (
 ) JOIN directories d ON d.id = directory_id
 GROUP BY directory_id, 2, 10
 """  # noqa: S608 - made of constants
-_NS = 1e9
-_N_SUMS = 6
+_NS_PER_SECOND = 1e9
+_N_SUMMED_COLUMNS = 6
 
 
 class DirectoryStatus(NamedTuple):
@@ -95,7 +95,7 @@ class IndexSummary(NamedTuple):
     completed_at: float | None = None
 
 
-class Overview(ScopedQueries):
+class IndexTotals(ScopedQueries):
     """The totals of one snapshot."""
 
     def file_counts(self, scope: IndexScope = WHOLE_INDEX) -> FileCounts:
@@ -121,9 +121,9 @@ class Overview(ScopedQueries):
 
     def summary(self) -> IndexSummary:
         """Return the totals of the index that an answer is drawn from."""
-        return self._once("summary", self._summary)
+        return self._compute_once("summary", self._summary)
 
-    def state_name(self) -> str:
+    def state_id(self) -> str:
         """Return an identifier that changes whenever answers may change."""
         summary, runs = self.summary(), Runs(self._connection, self._known).latest(1)
         generations = VectorSets(self._connection, self._known).generations().values()
@@ -192,7 +192,7 @@ class FacetCounts(SnapshotQueries):
         scope = "" if file_ids_json is None else "AND f.id IN (SELECT value FROM json_each(:ids))"
         rows = self._connection.execute(
             f"""SELECT kind, language, year, base || substr(rest, 1, max(instr(rest, :sep) - 1, 0)), count(*) FROM (
-                    SELECT f.kind, f.language, strftime('%Y', {_DATED_AT}, 'unixepoch', 'localtime') AS year,
+                    SELECT f.kind, f.language, strftime('%Y', {_DATE_OF_FILE}, 'unixepoch', 'localtime') AS year,
                         coalesce(:within, d.path || :sep) AS base,
                         substr(f.path, length(coalesce(:within, d.path || :sep)) + 1) AS rest
                     FROM files f JOIN directories d ON d.id = f.directory_id
@@ -236,13 +236,13 @@ class DirectoryCounts(SnapshotQueries):
 
     def by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
         """Return the directories with known files, by tracked directory."""
-        return self._once("directory_counts", self._by_root)
+        return self._compute_once("directory_counts", self._by_root)
 
     def _by_root(self) -> Mapping[FilePath, tuple[DirectoryCount, ...]]:
         parts: dict[tuple[FilePath, FilePath], list[DirectoryCount]] = defaultdict(list)
-        for root, parent, n_files, *counts, changed_ns, kind in self._select(_BY_DIRECTORY):
+        for root, parent, n_files, *counts, changed_ns, kind in self._select(_SELECT_BY_DIRECTORY):
             path = FilePath(parent.rstrip(os.sep) or parent)
-            changed_at = None if changed_ns is None else changed_ns / _NS
+            changed_at = None if changed_ns is None else changed_ns / _NS_PER_SECOND
             kinds = ((kind, n_files),) if kind else ()
             parts[FilePath(root), path].append(DirectoryCount._make((path, n_files, *counts, changed_at, kinds)))
         by_root: dict[FilePath, list[DirectoryCount]] = defaultdict(list)
@@ -257,7 +257,9 @@ def sum_counts(path: FilePath, counts: Sequence[DirectoryCount]) -> DirectoryCou
         return counts[0]._replace(path=path)
     sums = (
         sum(values)
-        for values in zip((0,) * _N_SUMS, *(directory[1 : 1 + _N_SUMS] for directory in counts), strict=True)
+        for values in zip(
+            (0,) * _N_SUMMED_COLUMNS, *(directory[1 : 1 + _N_SUMMED_COLUMNS] for directory in counts), strict=True
+        )
     )
     kinds = Counter[str]()
     for directory in counts:

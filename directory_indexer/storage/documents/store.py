@@ -19,7 +19,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from directory_indexer.core.errors import REBUILD, CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.core.errors import (
+    REBUILD_HINT,
+    CorruptIndexError,
+    GenerationGoneError,
+    StoreError,
+    VectorsLostError,
+)
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
@@ -39,20 +45,24 @@ with lazily:
     from directory_indexer.storage.documents.files import Files, PathLookup
     from directory_indexer.storage.documents.incomplete_files import IncompleteFiles, Scans, ScanWrites
     from directory_indexer.storage.documents.line_ranges import LineRanges
-    from directory_indexer.storage.documents.maintenance import Upkeep, mistyped_column, set_aside
+    from directory_indexer.storage.documents.maintenance import (
+        DatabaseMaintenance,
+        mistyped_column,
+        rename_damaged_database,
+    )
     from directory_indexer.storage.documents.meta import Meta, MetaWrites
     from directory_indexer.storage.documents.metadata import DocumentMetadata, MetadataWrites
     from directory_indexer.storage.documents.runs import Pauses, PauseWrites, Runs, RunWrites
     from directory_indexer.storage.documents.shared_texts import SharedTexts, SharedTextWrites
-    from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, Overview
+    from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, IndexTotals
     from directory_indexer.storage.documents.vector_sets import VectorSets, VectorSetWrites
     from directory_indexer.storage.documents.vectors import StalePoints, Vectors, VectorWrites
     from directory_indexer.storage.documents.words import Words, WordWrites
 
-__all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "set_aside"]
+__all__ = ["THREADS_MAY_SHARE_A_SNAPSHOT", "DocStore", "Snapshot", "Transaction", "rename_damaged_database"]
 
 _MEMORY_FRACTION = 8
-_ATTEMPTS = 10
+_MAX_READ_ATTEMPTS = 10
 
 THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "serialized", as PEP 249 numbers it
 """Whether SQLite was built so that two threads may query one connection at the same time."""
@@ -60,7 +70,7 @@ THREADS_MAY_SHARE_A_SNAPSHOT = sqlite3.threadsafety == 3  # noqa: PLR2004 - "ser
 Answer = TypeVar("Answer")
 Queries = TypeVar("Queries")
 
-_READ_BY_SEARCHES = (
+_TABLES_READ_BY_SEARCHES = (
     "chunks INDEXED BY sqlite_autoindex_chunks_1",
     "chunks NOT INDEXED WHERE heading IS NOT NULL",
     "chunk_texts WHERE text IS NOT NULL",
@@ -99,7 +109,7 @@ class DocStore:
         Raises:
             VectorsLostError: the vectors that the index names are missing after several attempts.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_READ_ATTEMPTS):
             try:
                 with self.snapshot() as snapshot:
                     return query(snapshot)
@@ -126,7 +136,7 @@ class DocStore:
         The file is not opened directly: closing it would release the locks that this process has on it.
         """
         with contextlib.suppress(StoreError), self.snapshot() as snapshot:
-            if self.path.stat().st_size * _MEMORY_FRACTION <= _memory_bytes():
+            if self.path.stat().st_size * _MEMORY_FRACTION <= _physical_memory_bytes():
                 snapshot.read_through()
 
     def index_id(self) -> str:
@@ -139,11 +149,11 @@ class DocStore:
             return transaction.meta.index_id()
 
     @cached_property
-    def upkeep(self) -> Upkeep:
+    def upkeep(self) -> DatabaseMaintenance:
         """Maintenance and integrity checks of the database file."""
-        return Upkeep(self.path, self._connections)
+        return DatabaseMaintenance(self.path, self._connections)
 
-    def has_whole_words(self) -> bool:
+    def is_fulltext_intact(self) -> bool:
         """Whether FTS5 finds its index intact, which is more than readable; blocks other writers meanwhile."""
         try:
             with self.transaction() as transaction:
@@ -162,7 +172,9 @@ class DocStore:
         self._connections.close()
 
 
-def _table(queries: Callable[[sqlite3.Connection, dict[str, object]], Queries]) -> cached_property[Queries]:
+def _queries_of_snapshot(
+    queries: Callable[[sqlite3.Connection, dict[str, object]], Queries],
+) -> cached_property[Queries]:
     return cached_property(lambda snapshot: queries(snapshot._connection, snapshot._known))  # noqa: SLF001 - a part of it
 
 
@@ -172,28 +184,28 @@ class Snapshot(SnapshotQueries):
     is_local: ClassVar[bool] = True
     """Whether the files are on this machine, so that changes can be found on disk."""
 
-    overview = _table(Overview)
-    directories = _table(Directories)
-    directory_counts = _table(DirectoryCounts)
-    files = _table(Files)
-    path_lookup = _table(PathLookup)
-    left_out = _table(IncompleteFiles)
-    metadata = _table(DocumentMetadata)
-    facets = _table(FacetCounts)
-    chunks = _table(Chunks)
-    shared_texts = _table(SharedTexts)
-    stretches = _table(LineRanges)
-    words = _table(Words)
-    vectors = _table(Vectors)
-    stale_points = _table(StalePoints)
-    static_vectors = _table(StaticVectors)
-    search_vectors = _table(SearchVectors)
-    vector_sets = _table(VectorSets)
-    embedding_queue = _table(EmbeddingQueue)
-    scans = _table(Scans)
-    runs = _table(Runs)
-    pauses = _table(Pauses)
-    meta = _table(Meta)
+    overview = _queries_of_snapshot(IndexTotals)
+    directories = _queries_of_snapshot(Directories)
+    directory_counts = _queries_of_snapshot(DirectoryCounts)
+    files = _queries_of_snapshot(Files)
+    path_lookup = _queries_of_snapshot(PathLookup)
+    left_out = _queries_of_snapshot(IncompleteFiles)
+    metadata = _queries_of_snapshot(DocumentMetadata)
+    facets = _queries_of_snapshot(FacetCounts)
+    chunks = _queries_of_snapshot(Chunks)
+    shared_texts = _queries_of_snapshot(SharedTexts)
+    stretches = _queries_of_snapshot(LineRanges)
+    words = _queries_of_snapshot(Words)
+    vectors = _queries_of_snapshot(Vectors)
+    stale_points = _queries_of_snapshot(StalePoints)
+    static_vectors = _queries_of_snapshot(StaticVectors)
+    search_vectors = _queries_of_snapshot(SearchVectors)
+    vector_sets = _queries_of_snapshot(VectorSets)
+    embedding_queue = _queries_of_snapshot(EmbeddingQueue)
+    scans = _queries_of_snapshot(Scans)
+    runs = _queries_of_snapshot(Runs)
+    pauses = _queries_of_snapshot(Pauses)
+    meta = _queries_of_snapshot(Meta)
 
     def queries(self, queries: Callable[[sqlite3.Connection, dict[str, object]], Queries]) -> Queries:
         """Return queries of other modules on this snapshot."""
@@ -201,7 +213,7 @@ class Snapshot(SnapshotQueries):
 
     def read_through(self) -> None:
         """Read what searches use, so that the operating system caches it."""
-        for table in _READ_BY_SEARCHES:
+        for table in _TABLES_READ_BY_SEARCHES:
             self._select(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants
 
 
@@ -229,7 +241,7 @@ class Transaction:
         self.pauses = PauseWrites(connection)
 
 
-def _memory_bytes() -> int:
+def _physical_memory_bytes() -> int:
     """Return the size of the memory; 0 if the system does not report it this way, as on Windows."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -243,10 +255,10 @@ def _prepare(path: Path, connection: sqlite3.Connection) -> None:
     try:
         SCHEMA.migrate(connection)
     except sqlite3.OperationalError as error:
-        _mend_version(connection, path, error)
+        _repair_version(connection, path, error)
 
 
-def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
+def _repair_version(connection: sqlite3.Connection, path: Path, error: sqlite3.OperationalError) -> None:
     """Set the version that the tables match: another tool may have set an earlier one.
 
     Raises:
@@ -263,6 +275,6 @@ def _mend_version(connection: sqlite3.Connection, path: Path, error: sqlite3.Ope
     if tables == expected:
         connection.execute(f"PRAGMA user_version = {SCHEMA.version}")
     elif "chunks_fts" in tables:
-        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
+        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD_HINT) from error
     else:
         raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error

@@ -9,12 +9,18 @@ from typing import NamedTuple
 from directory_indexer.core.errors import IndexMismatchError
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space, parse_suffix
+from directory_indexer.storage.documents.meta import (
+    FORMER_PREFIX,
+    GENERATION_KEYS,
+    MetaWrites,
+    parse_space,
+    parse_suffix,
+)
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.documents.vectors import FORMER_WITHOUT_TEXT, VectorWrites
 from directory_indexer.storage.vectors import VectorPlace
 
-_LOCATIONS = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
+_PLACE_NAMES = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 
 _HINTS_BY_PLACE = {
     VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
@@ -45,7 +51,9 @@ class VectorSets(SnapshotQueries):
     def former(self) -> VectorSet | None:
         """Return the vector set that answers until that of another space is complete; None without a switch."""
         former = self._meta("former_space")
-        return VectorSet(parse_stored("meta.space", parse_space, former), self._suffix(FORMER)) if former else None
+        return (
+            VectorSet(parse_stored("meta.space", parse_space, former), self._suffix(FORMER_PREFIX)) if former else None
+        )
 
     def left(self) -> VectorSet | None:
         """Return the vector set that answered before the last switch: readers may have used it when it was dropped."""
@@ -70,7 +78,7 @@ class VectorSets(SnapshotQueries):
         Raises:
             IndexMismatchError: the vectors are in another store.
         """
-        return _generation(self._generations(FORMER if self.former() else ""), place)
+        return _generation(self._generations(FORMER_PREFIX if self.former() else ""), place)
 
     def generations(self) -> dict[VectorPlace, int]:
         """Return the generation of each vector store that has the vectors of this snapshot; none for an empty index."""
@@ -111,17 +119,17 @@ class VectorSetWrites(TableWrites):
         """
         if not self._meta.get("former_space") and self._meta.get("space"):
             for key in _SET_KEYS:
-                self._meta.move(key, FORMER + key)
+                self._meta.move(key, FORMER_PREFIX + key)
             self._execute("INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1")
             self._execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
-        self._reset()
+        self._delete_vectors_and_space()
         self._meta.set("suffix", suffix)
 
-    def switch_back(self) -> None:
+    def cancel_switch(self) -> None:
         """Cancel a switch: the answering set takes new vectors again."""
-        self._reset()
+        self._delete_vectors_and_space()
         for key in _SET_KEYS:
-            self._meta.move(FORMER + key, key)
+            self._meta.move(FORMER_PREFIX + key, key)
         self._execute("""UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
                    SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)""")
         self._connection.execute(
@@ -131,20 +139,20 @@ class VectorSetWrites(TableWrites):
 
     def end_switch(self) -> None:
         """Make the new vector set answer."""
-        self._meta.set("left_suffix", self._meta.get(FORMER + "suffix") or "")
-        self._forget_former()
+        self._meta.set("left_suffix", self._meta.get(FORMER_PREFIX + "suffix") or "")
+        self._delete_former_set()
 
     def start_over(self) -> None:
         """Delete every vector and its space."""
-        self._forget_former()
-        self._reset()
+        self._delete_former_set()
+        self._delete_vectors_and_space()
 
-    def _forget_former(self) -> None:
+    def _delete_former_set(self) -> None:
         for key in _SET_KEYS:
-            self._meta.forget(FORMER + key)
+            self._meta.forget(FORMER_PREFIX + key)
         self._execute("DELETE FROM former_points")
 
-    def _reset(self) -> None:
+    def _delete_vectors_and_space(self) -> None:
         self._vectors.forget_all()
         self._execute("DELETE FROM refused_chunks")
         for key in _SET_KEYS:
@@ -154,8 +162,8 @@ class VectorSetWrites(TableWrites):
 def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:
     if generations and place not in generations:
         raise IndexMismatchError(
-            f"the vectors of the index are {_LOCATIONS[next(iter(generations))]}, the configuration looks for them "
-            f"{_LOCATIONS[place]}",
+            f"the vectors of the index are {_PLACE_NAMES[next(iter(generations))]}, the configuration looks for them "
+            f"{_PLACE_NAMES[place]}",
             hint=_HINTS_BY_PLACE[place],
         )
     return generations.get(place, 0)

@@ -15,7 +15,7 @@ from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, moved_below
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
-from directory_indexer.storage.documents.meta import FORMER, GENERATION_KEYS, MetaWrites, parse_space
+from directory_indexer.storage.documents.meta import FORMER_PREFIX, GENERATION_KEYS, MetaWrites, parse_space
 from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace, VectorPoint
 
@@ -40,18 +40,18 @@ _INTERRUPTED_MERGE = """
 """
 """Pending vectors of removed texts: an interrupted merge may have written them to the store."""
 
-_PENDING = "pending_vectors p CROSS JOIN chunks c ON c.chunk_id = p.chunk_id AND c.is_embedded = 1"
+_PENDING_CHUNKS = "pending_vectors p CROSS JOIN chunks c ON c.chunk_id = p.chunk_id AND c.is_embedded = 1"
 """Vectors that no generation contains yet, with their chunks.
 
 Without CROSS JOIN, SQLite scans all chunks instead of the few pending vectors: 80 ms of every search at 100 000 chunks.
 """
 
-_CURRENT = """c.is_embedded = 1
+_IS_CURRENT = """c.is_embedded = 1
     AND NOT EXISTS (SELECT 1 FROM pending_vectors p WHERE p.chunk_id = c.chunk_id)"""
 
 FORMER_WITHOUT_TEXT = "NOT EXISTS (SELECT 1 FROM chunks c WHERE c.chunk_id = p.chunk_id AND c.text_hash = p.text_hash)"
 
-_FORMER = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
+_IS_IN_FORMER_SET = "EXISTS (SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)"
 
 
 def is_vector(value: object, dimensions: int) -> bool:
@@ -101,7 +101,7 @@ class Vectors(SnapshotQueries):
     def _read_pending(self) -> PendingVectors:
         if self._is_switching:
             return PendingVectors((), (), b"")
-        rows = self._select(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING}").fetchall()  # noqa: S608
+        rows = self._select(f"SELECT p.chunk_id, c.file_id, p.vector FROM {_PENDING_CHUNKS}").fetchall()  # noqa: S608
         self._require_vectors(row[2] for row in rows)
         return PendingVectors(
             tuple(row[0] for row in rows), tuple(row[1] for row in rows), b"".join(row[2] for row in rows)
@@ -109,7 +109,7 @@ class Vectors(SnapshotQueries):
 
     def pending_of(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, bytes]:
         """Return the vectors of these chunks that no generation contains yet."""
-        query = f"SELECT p.chunk_id, p.vector FROM {_PENDING} WHERE p.chunk_id IN ({{}})"  # noqa: S608
+        query = f"SELECT p.chunk_id, p.vector FROM {_PENDING_CHUNKS} WHERE p.chunk_id IN ({{}})"  # noqa: S608
         vectors = dict(self._rows_for(query, chunk_ids))
         self._require_vectors(vectors.values())
         return vectors
@@ -127,18 +127,18 @@ class Vectors(SnapshotQueries):
 
     def pending_points(self) -> Iterator[VectorPoint]:
         """Yield the points of the vectors that no generation contains yet."""
-        query = f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING}
+        query = f"""SELECT p.chunk_id, p.vector, f.path, d.path, f.tagged_below FROM {_PENDING_CHUNKS}
             JOIN files f ON f.id = c.file_id JOIN directories d ON d.id = f.directory_id"""  # noqa: S608
         for chunk_id, vector, *place in self._select(query):
             self._require_vectors([vector])
-            yield VectorPoint(chunk_id, *_tag_paths(*place), vector)
+            yield VectorPoint(chunk_id, *_tags_of_point(*place), vector)
 
     def points(self, vectors: Mapping[ChunkId, NDArray[np.float32]]) -> list[VectorPoint]:
         """Return the points of these vectors, with the tags of their chunks."""
         query = """SELECT c.chunk_id, f.path, d.path, f.tagged_below FROM chunks c JOIN files f ON f.id = c.file_id
             JOIN directories d ON d.id = f.directory_id WHERE c.chunk_id IN ({})"""
         return [
-            VectorPoint(chunk_id, *_tag_paths(*place), vectors[chunk_id].tobytes())
+            VectorPoint(chunk_id, *_tags_of_point(*place), vectors[chunk_id].tobytes())
             for chunk_id, *place in self._rows_for(query, vectors)
         ]
 
@@ -152,7 +152,7 @@ class Vectors(SnapshotQueries):
     def tagged_below(self, directory: FilePath) -> list[TaggedChunk]:
         """Return the chunks whose points are tagged with the directory that their text came from."""
         query = f"""SELECT c.id, c.chunk_id, c.text_hash FROM files f JOIN chunks c ON c.file_id = f.id
-            WHERE f.tagged_below = ? AND {_CURRENT}"""  # noqa: S608 - made of constants
+            WHERE f.tagged_below = ? AND {_IS_CURRENT}"""  # noqa: S608 - made of constants
         return list(map(TaggedChunk._make, self._select(query, directory)))
 
     def has_current_points(self, file_ids_json: str | None) -> bool:
@@ -160,7 +160,9 @@ class Vectors(SnapshotQueries):
         scope, arguments = "", []
         if file_ids_json is not None:
             scope, arguments = "AND c.file_id IN (SELECT value FROM json_each(?))", [file_ids_json]
-        return bool(self._count(f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._answers} {scope})", arguments))  # noqa: S608
+        return bool(
+            self._count(f"SELECT EXISTS (SELECT 1 FROM chunks c WHERE {self._is_answering} {scope})", arguments)
+        )  # noqa: S608
 
     def current_points(self, chunk_ids: Sequence[ChunkId], file_ids: frozenset[int] | None) -> set[ChunkId]:
         """Return which points of the generation are vectors of texts that are in the index now.
@@ -168,7 +170,7 @@ class Vectors(SnapshotQueries):
         If files are given, one of them must own the text. A chunk with a pending vector does not count: its
         point may be of another text that had the same id.
         """
-        query = f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({{}}) AND {self._answers}"  # noqa: S608
+        query = f"SELECT chunk_id, file_id FROM chunks c WHERE chunk_id IN ({{}}) AND {self._is_answering}"  # noqa: S608
         rows = self._rows_for(query, chunk_ids)
         return {chunk_id for chunk_id, file_id in rows if file_ids is None or file_id in file_ids}
 
@@ -187,13 +189,13 @@ class Vectors(SnapshotQueries):
 
     def count_stored(self) -> int:
         """Count the vectors that the generation must contain, including those of removed texts."""
-        n_pending = self._count(f"SELECT count(*) FROM {_PENDING}")  # noqa: S608
+        n_pending = self._count(f"SELECT count(*) FROM {_PENDING_CHUNKS}")  # noqa: S608
         return self.n_chunks - self._count_waiting() - n_pending + self._count("SELECT count(*) FROM stale_points")
 
     @property
-    def _answers(self) -> str:
+    def _is_answering(self) -> str:
         """The SQL condition on `chunks c` for those whose point in the answering generation belongs to their text."""
-        return _FORMER if self._is_switching else _CURRENT
+        return _IS_IN_FORMER_SET if self._is_switching else _IS_CURRENT
 
     @property
     def _is_switching(self) -> bool:
@@ -211,7 +213,7 @@ class StalePoints(SnapshotQueries):
         """Return the stale points whose vectors no waiting text can reuse."""
         return self._values(f"SELECT chunk_id FROM stale_points WHERE {NOT_REUSABLE} {_INTERRUPTED_MERGE}")  # noqa: S608
 
-    def gone_former(self) -> list[ChunkId]:
+    def former_points_without_text(self) -> list[ChunkId]:
         """Return the points of a former space whose texts were removed."""
         return self._values(f"SELECT chunk_id FROM former_points p WHERE {FORMER_WITHOUT_TEXT} {_INTERRUPTED_MERGE}")  # noqa: S608
 
@@ -219,7 +221,7 @@ class StalePoints(SnapshotQueries):
         """Count the points of the generation that belong to removed texts."""
         return self._count("SELECT count(*) FROM stale_points")
 
-    def count_needless(self) -> int:
+    def count_unneeded(self) -> int:
         """Count the stale points whose vectors no waiting text can reuse."""
         return self._count(f"SELECT count(*) FROM stale_points WHERE {NOT_REUSABLE}")  # noqa: S608 - made of constants
 
@@ -244,14 +246,14 @@ class VectorWrites(TableWrites):
         """Store, by row ids, which chunks the provider refuses, and why; the next run tries again."""
         self._connection.executemany("INSERT OR REPLACE INTO refused_chunks VALUES (?, ?)", refused)
 
-    def forget_tags(self, directory: FilePath) -> None:
+    def remove_tag(self, directory: FilePath) -> None:
         """Remove the tag of a directory from all texts; their points must all be rewritten."""
         self._execute("UPDATE files SET tagged_below = NULL WHERE tagged_below = ?", directory)
 
     def publish(self, place: VectorPlace, generation: int) -> None:
         """Publish the generation that contains every vector written so far; no other store has all of them any more."""
         self._meta.forget_generations()
-        self._meta.name_generation(place, generation)
+        self._meta.store_generation(place, generation)
         # A new text has the id of a removed one: the vector stored there no longer belongs to the removed text.
         self._execute("DELETE FROM stale_points WHERE chunk_id IN (SELECT chunk_id FROM pending_vectors)")
         self._execute("DELETE FROM pending_vectors")
@@ -259,7 +261,7 @@ class VectorWrites(TableWrites):
 
     def publish_former(self, place: VectorPlace, generation: int) -> None:
         """Publish the generation of a former space that contains no vectors of removed texts."""
-        self._meta.set(FORMER + GENERATION_KEYS[place], str(generation))
+        self._meta.set(FORMER_PREFIX + GENERATION_KEYS[place], str(generation))
         self._execute(f"DELETE FROM former_points AS p WHERE {FORMER_WITHOUT_TEXT}")  # noqa: S608 - made of constants
 
     def forget_all(self) -> None:
@@ -280,12 +282,12 @@ class VectorWrites(TableWrites):
         """Make chunks wait for their vectors again."""
         self._execute_each("UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?", chunk_ids)
 
-    def add_stale(self, chunk_ids: Iterable[ChunkId]) -> None:
+    def record_stale(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Store points that the vector store should not contain."""
         self._execute_each("INSERT OR IGNORE INTO stale_points (chunk_id, text_hash) VALUES (?, x'')", chunk_ids)
 
 
-def _tag_paths(
+def _tags_of_point(
     path: FilePath, directory: FilePath, tagged_below: FilePath | None
 ) -> tuple[FilePath, tuple[FilePath, ...]]:
     """Return the file and the directories that points are tagged with: the original place of a shared text."""

@@ -30,7 +30,7 @@ with lazily:
 VOCABULARY_SUFFIX: Final = "-words"
 """The suffix added to the name of the database, as for its log."""
 
-_FARTHEST: Final = 10_000
+_MAX_ANCHOR_DISTANCE: Final = 10_000
 
 RETENTION_SECONDS = 86_400
 """Merging 100,000 chunks takes 0.7 s of processor time: too much for every run that removes a file."""
@@ -38,11 +38,11 @@ RETENTION_SECONDS = 86_400
 _STEP_PAGES = 1000
 """Less than half a second of work, and 4 MB in the write-ahead log."""
 
-_REMOVED_AT = "words_removed_at"
-_N_DROPS = "words_drops"
+_REMOVED_AT_KEY = "words_removed_at"
+_N_PURGES_KEY = "words_drops"
 
 
-class Anchor(NamedTuple):
+class VocabularyAnchor(NamedTuple):
     """One of the last chunks, by row and id: it identifies the index that the file belongs to."""
 
     row: int
@@ -79,16 +79,16 @@ def cached_vocabulary(
     """
     file = _cache_path(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
     with contextlib.suppress(OSError, ValueError, TypeError, RecursionError, OverflowError):
-        header, _, lines = _read(file).partition(b"\n")
+        header, _, lines = _read_cache(file).partition(b"\n")
         made_by, last_row, n_known, n_bytes, *anchors = json.loads(header)
         (n_new,) = connection.execute("SELECT count(*) FROM chunks WHERE id > ?", (last_row,)).fetchone()
         # Rows are not reused, so the number of chunks up to a row can only shrink.
         is_whole = (
             made_by == fingerprint and n_bytes == len(lines) and n_new <= most_new and n_chunks - n_new <= n_known
         )
-        if is_whole and any(_exists(connection, Anchor(*anchor)) for anchor in anchors):
+        if is_whole and any(_anchor_exists(connection, VocabularyAnchor(*anchor)) for anchor in anchors):
             return CachedVocabulary(last_row, lines)
-    return _build(connection, file, fingerprint, n_chunks)
+    return _build_cache(connection, file, fingerprint, n_chunks)
 
 
 def remove_cached_vocabulary(database: Path) -> None:
@@ -101,7 +101,7 @@ def remove_cached_vocabulary(database: Path) -> None:
 def record_removal(connection: sqlite3.Connection, *, now: float) -> None:
     """Store the time of the first removal since the segments were merged."""
     if _removed_at(connection) is None:
-        connection.execute("INSERT INTO meta VALUES (?, ?)", (_REMOVED_AT, str(now)))
+        connection.execute("INSERT INTO meta VALUES (?, ?)", (_REMOVED_AT_KEY, str(now)))
 
 
 def purge_removed_words(
@@ -136,7 +136,7 @@ def purge_all_words(connection: sqlite3.Connection) -> None:
 
 def count_purges(connection: sqlite3.Connection) -> int:
     """Return how often removed words were purged."""
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_DROPS,)).fetchone()
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_N_PURGES_KEY,)).fetchone()
     return 0 if row is None else parse_stored("meta.words_drops", int, row[0])
 
 
@@ -144,31 +144,31 @@ def _cache_path(database: Path) -> Path:
     return database.with_name(database.name + VOCABULARY_SUFFIX)
 
 
-def _read(file: Path) -> bytes:
+def _read_cache(file: Path) -> bytes:
     # In a directory shared by a group, a member may have put anything there: opening a pipe would block.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with open(os.open(file, flags), "rb") as opened:
         return opened.read() if stat.S_ISREG(os.fstat(opened.fileno()).st_mode) else b""
 
 
-def _exists(connection: sqlite3.Connection, anchor: Anchor) -> bool:
+def _anchor_exists(connection: sqlite3.Connection, anchor: VocabularyAnchor) -> bool:
     row = connection.execute("SELECT hex(chunk_id) FROM chunks WHERE id = ?", (anchor.row,)).fetchone()
     return bool(row == (anchor.chunk_id,))
 
 
-def _build(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks: int) -> CachedVocabulary:
+def _build_cache(connection: sqlite3.Connection, file: Path, fingerprint: str, n_chunks: int) -> CachedVocabulary:
     anchors = list(_anchors(connection, n_chunks))
     last_row = anchors[0].row if anchors else 0
     rows = connection.execute("SELECT term, doc FROM chunks_vocab WHERE term IS NOT NULL")
     lines = "".join(f"{term}\t{n_chunks}\n" for term, n_chunks in rows).encode()
     with contextlib.suppress(OSError):
         replace_file(file, json.dumps([fingerprint, last_row, n_chunks, len(lines), *anchors]).encode() + b"\n" + lines)
-        if _has_dropped_since(connection):
+        if _was_purged_meanwhile(connection):
             file.unlink(missing_ok=True)
     return CachedVocabulary(last_row, lines)
 
 
-def _has_dropped_since(connection: sqlite3.Connection) -> bool:
+def _was_purged_meanwhile(connection: sqlite3.Connection) -> bool:
     """Whether words were removed for good after the snapshot of a connection, which may still contain them."""
     database = Path(connection.execute("PRAGMA database_list").fetchone()[2])
     try:
@@ -178,14 +178,14 @@ def _has_dropped_since(connection: sqlite3.Connection) -> bool:
         return True
 
 
-def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[Anchor]:
+def _anchors(connection: sqlite3.Connection, n_chunks: int) -> Iterator[VocabularyAnchor]:
     """Yield the last chunk, and earlier ones at doubling distances: the latest chunks are the next to change."""
     n_after = 0
-    while n_after < min(n_chunks, _FARTHEST):
+    while n_after < min(n_chunks, _MAX_ANCHOR_DISTANCE):
         row = connection.execute(
             "SELECT id, hex(chunk_id) FROM chunks ORDER BY id DESC LIMIT 1 OFFSET ?", (n_after,)
         ).fetchone()
-        yield Anchor(*row)
+        yield VocabularyAnchor(*row)
         n_after = 2 * n_after + 1
 
 
@@ -198,10 +198,10 @@ def _merge_step(connection: sqlite3.Connection) -> bool:
 
 
 def _removed_at(connection: sqlite3.Connection) -> float | None:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_REMOVED_AT,)).fetchone()
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_REMOVED_AT_KEY,)).fetchone()
     return None if row is None else parse_stored("meta.words_removed_at", float, row[0])
 
 
 def _forget_removal(connection: sqlite3.Connection) -> None:
-    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_N_DROPS, str(count_purges(connection) + 1)))
-    connection.execute("DELETE FROM meta WHERE key = ?", (_REMOVED_AT,))
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_N_PURGES_KEY, str(count_purges(connection) + 1)))
+    connection.execute("DELETE FROM meta WHERE key = ?", (_REMOVED_AT_KEY,))

@@ -20,9 +20,9 @@ from directory_indexer.storage.documents.queries import SnapshotQueries, TableWr
 from directory_indexer.storage.documents.schema import FTS_TABLE
 from directory_indexer.storage.documents.vocabulary import CachedVocabulary, cached_vocabulary, record_removal
 
-_ADD_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
+_INSERT_FTS = f"INSERT INTO chunks_fts (rowid, {', '.join(FTS_COLUMNS)}) VALUES (?{', ?' * len(FTS_COLUMNS)})"  # noqa: S608 - made of constants
 
-_DELETE_FTS = _ADD_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
+_DELETE_FTS = _INSERT_FTS.replace("(rowid", "(chunks_fts, rowid").replace("(?", "('delete', ?", 1)
 """FTS5 deletes a row of a contentless table only when it is given the very values that were inserted."""
 
 _FTS_SOURCES = """
@@ -35,7 +35,7 @@ _BM25 = f"bm25(chunks_fts, {', '.join(map(str, FTS_WEIGHTS))})"
 MANY_CHUNKS = 20_000
 """From this many chunks on, the vocabulary cache pays off: the words of fewer are read in 0.03 s."""
 
-_SCATTER = 2_654_435_761
+_SAMPLING_MULTIPLIER = 2_654_435_761
 """Scatters consecutive rows (D. Knuth, The Art of Computer Programming 3, 6.4)."""
 
 _MAX_NEW_FRACTION = 100
@@ -65,7 +65,7 @@ class Words(SnapshotQueries):
         scope = ""
         arguments: list[object] = [expression]
         if one_in > 1:
-            scope = f"AND (rowid * {_SCATTER} >> 16) % ? = 0 "
+            scope = f"AND (rowid * {_SAMPLING_MULTIPLIER} >> 16) % ? = 0 "
             arguments.append(one_in)
         if rows is not None:
             scope += "AND rowid BETWEEN ? AND ?"
@@ -104,7 +104,7 @@ class Words(SnapshotQueries):
     @property
     def languages(self) -> tuple[str, ...]:
         """Languages, by tag, of at least a tenth of the documents with a known language."""
-        return self._once("languages", self._languages)
+        return self._compute_once("languages", self._languages)
 
     def _languages(self) -> tuple[str, ...]:
         counts = self.language_counts()
@@ -129,7 +129,7 @@ class Words(SnapshotQueries):
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words that begin with `prefix`, sorted, with the number of chunks that contain them."""
-        recent: dict[tuple[str, int], list[tuple[str, int]]] = self._once("recent_prefixes", dict)
+        recent: dict[tuple[str, int], list[tuple[str, int]]] = self._compute_once("recent_prefixes", dict)
         if (words := recent.get((prefix, limit))) is None:
             query = "SELECT term, doc FROM chunks_vocab WHERE term >= ? AND term < ? LIMIT ?"
             words = self._select(query, prefix, prefix + _LAST_CHARACTER, limit).fetchall()
@@ -163,7 +163,7 @@ class Words(SnapshotQueries):
                 most_new=self.n_chunks // _MAX_NEW_FRACTION,
             )
             return WordsWithPart(vocabulary.holding(part, ends=ends, limit=limit), vocabulary.last_row)
-        all_words = CachedVocabulary(0, self._once("words", self._all_words))
+        all_words = CachedVocabulary(0, self._compute_once("words", self._all_words))
         return WordsWithPart(all_words.holding(part, ends=ends, limit=limit), None)
 
     def _all_words(self) -> bytes:
@@ -190,7 +190,7 @@ class WordWrites(TableWrites):
 
     def add(self, rows: Iterable[FtsSource]) -> None:
         """Index chunks."""
-        self._connection.executemany(_ADD_FTS, map(_fts_row, rows))
+        self._connection.executemany(_INSERT_FTS, map(_fts_row, rows))
 
     def sources_of(self, path: FilePath) -> list[FtsSource]:
         """Return the values that the chunks of a file were indexed with."""

@@ -14,10 +14,10 @@ from directory_indexer.config.collections import CollectionName, collection_name
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
-    epoch_seconds,
+    parse_epoch_seconds,
     parse_intact_rows,
     parse_stored,
-    text,
+    parse_text,
 )
 from directory_indexer.storage.registry.store import Registry
 
@@ -40,9 +40,9 @@ def parse_collection(row: Sequence[Any]) -> CollectionRow:
     """Parse the columns of a row."""
     name, description, created_at, is_leaving = row
     return CollectionRow(
-        parse_stored("collections.name", lambda value: collection_name(text(value)), name),
-        parse_stored("collections.description", text, description),
-        parse_stored("collections.created_at", epoch_seconds, created_at),
+        parse_stored("collections.name", lambda value: collection_name(parse_text(value)), name),
+        parse_stored("collections.description", parse_text, description),
+        parse_stored("collections.created_at", parse_epoch_seconds, created_at),
         bool(is_leaving),
     )
 
@@ -93,7 +93,7 @@ class CollectionRows:
 
 def parse_scope(row: Sequence[Any]) -> tuple[str, FilePath]:
     """Parse a name and a path."""
-    name, path = (parse_stored("scopes", text, value) for value in row)
+    name, path = (parse_stored("scopes", parse_text, value) for value in row)
     if not os.path.isabs(path) or "\0" in path:
         raise DamagedValueError("scopes.path")
     return name, FilePath(path)

@@ -35,7 +35,7 @@ from directory_indexer.storage.registry.stored_documents import (
 
 _SELECT: Final = f"SELECT {COLUMNS} FROM documents WHERE collection = ?"  # noqa: S608 - constants
 _STATES: Final = ", ".join(f"'{state}'" for state in State)
-_LEAVING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
+_SELECT_IS_DELETING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
 
 
 class Documents:
@@ -59,29 +59,33 @@ class Documents:
 
     def get_all(self, doc_ids: Sequence[str]) -> list[StoredDocument]:
         """Return documents by id."""
-        return self._read("AND doc_id IN (SELECT value FROM json_each(?))", json.dumps(list(doc_ids)))
+        return self._select_documents("AND doc_id IN (SELECT value FROM json_each(?))", json.dumps(list(doc_ids)))
 
     def all(self) -> list[StoredDocument]:
         """Return all documents, sorted by id."""
-        return self._read("ORDER BY doc_id")
+        return self._select_documents("ORDER BY doc_id")
 
     def page(self, *, after: str = "", limit: int, state: State | None = None) -> list[StoredDocument]:
         """Return the next documents after an id, sorted by id: those in a state, or all but those being deleted."""
         condition = "AND doc_id > ? AND iif(? IS NULL, state <> 'deleting', state = ?) ORDER BY doc_id LIMIT ?"
-        return self._read(condition, after, state, state, limit)
+        return self._select_documents(condition, after, state, state, limit)
 
     def in_state(self, *states: State, limit: int = -1) -> list[StoredDocument]:
         """Return the documents in any of these states, in the order of their last change."""
         listed = ", ".join(f"'{state}'" for state in states)
-        return self._read(f"AND state IN ({listed}) ORDER BY changed_at, doc_id LIMIT ?", limit)
+        return self._select_documents(f"AND state IN ({listed}) ORDER BY changed_at, doc_id LIMIT ?", limit)
 
-    def to_read(self, *, limit: int) -> list[StoredDocument]:
+    def waiting_to_be_parsed(self, *, limit: int) -> list[StoredDocument]:
         """Return the documents that wait to be parsed and are not paused, oldest first."""
-        return self._read("AND state = 'queued' AND NOT is_paused ORDER BY changed_at, doc_id LIMIT ?", limit)
+        return self._select_documents(
+            "AND state = 'queued' AND NOT is_paused ORDER BY changed_at, doc_id LIMIT ?", limit
+        )
 
     def under_way(self, *, limit: int) -> list[StoredDocument]:
         """Return the documents that are not searchable by meaning yet, newest first."""
-        return self._read("AND state IN ('queued', 'words') ORDER BY changed_at DESC, doc_id LIMIT ?", limit)
+        return self._select_documents(
+            "AND state IN ('queued', 'words') ORDER BY changed_at DESC, doc_id LIMIT ?", limit
+        )
 
     def to_do(self) -> frozenset[State]:
         """Return the states in which documents wait for background work."""
@@ -111,7 +115,7 @@ class Documents:
             ConflictError: the collection is being deleted.
         """
         with self._registry.writing() as connection:
-            row = connection.execute(_LEAVING, (self._collection,)).fetchone()
+            row = connection.execute(_SELECT_IS_DELETING, (self._collection,)).fetchone()
             if self._collection != DEFAULT and (row is None or row[0]):
                 raise ConflictError(
                     f"the collection '{self._collection}' is being deleted", hint="send it to another collection"
@@ -168,7 +172,7 @@ class Documents:
                 connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", key)
             yield exists
 
-    def _read(self, condition: str, *values: object) -> list[StoredDocument]:
+    def _select_documents(self, condition: str, *values: object) -> list[StoredDocument]:
         rows = self._registry.rows(f"{_SELECT} {condition}", self._collection, *values)
         return list(parse_intact_rows(parse_document, rows))
 
@@ -189,7 +193,7 @@ class Replacement:
         replaced = connection.execute(
             "SELECT document FROM replaced WHERE collection = ? AND doc_id = ?", self._key
         ).fetchone()
-        self.searchable = None if replaced is None else replaced_document(*self._key, replaced[0])
+        self.searchable = None if replaced is None else parse_replaced_document(*self._key, replaced[0])
         """The searchable version of the document, until the new one is searchable."""
 
     def put(self, document: StoredDocument) -> StoredDocument:
@@ -207,7 +211,7 @@ class Replacement:
         self._write(document)
         return document
 
-    def take_back(self) -> StoredDocument:
+    def restore_replaced(self) -> StoredDocument:
         """Restore the searchable version of a document in place of the new one; it is read again."""
         assert self.before is not None  # noqa: S101 - the caller has checked both
         assert self.searchable is not None  # noqa: S101
@@ -217,10 +221,10 @@ class Replacement:
         return document
 
     def _write(self, document: StoredDocument) -> None:
-        self._connection.execute(f"INSERT OR REPLACE INTO documents ({COLUMNS}) VALUES ({_MARKS})", document)  # noqa: S608
+        self._connection.execute(f"INSERT OR REPLACE INTO documents ({COLUMNS}) VALUES ({_PLACEHOLDERS})", document)  # noqa: S608
 
 
-def replaced_document(collection: str, doc_id: str, stored: object) -> StoredDocument:
+def parse_replaced_document(collection: str, doc_id: str, stored: object) -> StoredDocument:
     """Parse the row of a replaced document."""
     document = parse_document(parse_stored("replaced.document", parse_list, stored))
     if (document.collection, document.doc_id) != (collection, doc_id):
@@ -231,7 +235,7 @@ def replaced_document(collection: str, doc_id: str, stored: object) -> StoredDoc
 SEARCHABLE_STATES: Final = frozenset({State.WORDS, State.COMPLETE})
 """The states in which a document is searchable."""
 
-_MARKS: Final = ", ".join("?" * len(StoredDocument._fields))
+_PLACEHOLDERS: Final = ", ".join("?" * len(StoredDocument._fields))
 
 
 class StoredDescriptions(NamedTuple):
@@ -256,23 +260,23 @@ class StoredDescriptions(NamedTuple):
             registry.close()
         if document is None:
             return None
-        metadata = described_by(document.sender_metadata())
+        metadata = supported_metadata(document.sender_metadata())
         if containers_around(path):
             return Description(metadata=metadata)
         return Description(document.title, metadata, is_fetched=document.source is DocumentSource.URL)
 
 
-def described_by(sent: Mapping[str, Any]) -> Metadata:
+def supported_metadata(sent: Mapping[str, Any]) -> Metadata:
     """Return the metadata fields that the index supports."""
     fields: dict[str, Any] = {}
     for name, field in _FIELDS.items():
-        values = _texts(sent.get(name))
+        values = _texts_in(sent.get(name))
         if values:
             fields[field] = values if field in _LIST_FIELDS else values[0]
     return Metadata(**fields)
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _texts_in(value: object) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
     return tuple(item.strip() for item in values if isinstance(item, str) and item.strip())
 

@@ -20,7 +20,7 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.rights import Right
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
-    epoch_seconds,
+    parse_epoch_seconds,
     parse_stored,
     parse_texts,
 )
@@ -32,7 +32,7 @@ PREFIX = "dirindex_"
 DEFAULT_COLLECTION = "default"
 """The name of the collection that is the index of the data directory."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _INSERT = """
 INSERT INTO keys (name, digest, access_right, collections, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 """
@@ -59,7 +59,7 @@ class Key(NamedTuple):
         """Whether the key has a right."""
         return self.right.allows(needed)
 
-    def reaches(self, collection: str) -> bool:
+    def grants_collection(self, collection: str) -> bool:
         """Whether the key is valid for a collection; other collections must appear not to exist."""
         return self.collections is None or collection in self.collections
 
@@ -82,14 +82,14 @@ class Keys:
         Raises:
             UsageError: the name is invalid, or belongs to another key.
         """
-        if not _NAME.fullmatch(name):
+        if not _NAME_PATTERN.fullmatch(name):
             raise UsageError(
                 f"'{name}' is no name for a key", hint="1 to 64 letters, digits and . _ @ - name whom or what it is for"
             )
         secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         now = time.time()
         only = frozenset(collections) or None
-        key = Key(name, digest_of(secret), right, only, now, None if seconds is None else now + seconds)
+        key = Key(name, digest_secret(secret), right, only, now, None if seconds is None else now + seconds)
         listed = None if only is None else json.dumps(sorted(only))
         values = (key.name, key.digest, key.right, listed, key.created_at, key.expires_at)
         with self._registry.writing() as connection:
@@ -102,7 +102,7 @@ class Keys:
         """Return all keys by name, including expired ones."""
         return self._registry.cached_rows(_SELECT, parse_key)
 
-    def note_uses(self, used_at: Mapping[bytes, float]) -> None:
+    def record_uses(self, used_at: Mapping[bytes, float]) -> None:
         """Store when keys were last used, by their digests; unknown keys are ignored."""
         with self._registry.writing() as connection:
             connection.executemany(
@@ -122,14 +122,14 @@ class Keys:
         return key
 
 
-def digest_of(secret: str) -> bytes:
+def digest_secret(secret: str) -> bytes:
     """Return the stored digest of a key."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
+def find_valid_key(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
     """Return the valid key of a secret, in constant time."""
-    digest = digest_of(secret)
+    digest = digest_secret(secret)
     matches = [key for key in keys if hmac.compare_digest(key.digest, digest)]
     return next((key for key in matches if not key.is_expired(now)), None)
 
@@ -137,22 +137,27 @@ def key_of(secret: str, keys: Sequence[Key], *, now: float) -> Key | None:
 def parse_key(row: Sequence[Any]) -> Key:
     """Parse the columns of a row."""
     name, digest, right, collections, *moments = row
-    if not (isinstance(name, str) and _NAME.fullmatch(name)):
+    if not (isinstance(name, str) and _NAME_PATTERN.fullmatch(name)):
         raise DamagedValueError("keys.name")
     if not isinstance(digest, bytes) or len(digest) != _DIGEST_BYTES:
         raise DamagedValueError("keys.digest")
     if right == Right.OWNER:
         raise DamagedValueError("keys.access_right")
     created_at, *others = (
-        seconds if seconds is None else parse_stored("keys.created_at", epoch_seconds, seconds) for seconds in moments
+        seconds if seconds is None else parse_stored("keys.created_at", parse_epoch_seconds, seconds)
+        for seconds in moments
     )
     if created_at is None:
         raise DamagedValueError("keys.created_at")
-    only = None if collections is None else frozenset(parse_stored("keys.collections", _names_in, collections))
+    only = (
+        None
+        if collections is None
+        else frozenset(parse_stored("keys.collections", _parse_collection_names, collections))
+    )
     return Key(name, digest, parse_stored("keys.access_right", Right, right), only, created_at, *others)
 
 
-def _names_in(stored: object) -> tuple[str, ...]:
+def _parse_collection_names(stored: object) -> tuple[str, ...]:
     """Parse names of collections; a key that is not valid for all of them names at least one."""
     names = tuple(map(collection_name, parse_texts(stored)))
     if not names:

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
-    epoch_seconds,
+    parse_epoch_seconds,
     parse_intact_rows,
     parse_mapping,
     parse_stored,
-    text,
+    parse_text,
 )
 from directory_indexer.storage.registry.store import Registry
 
@@ -84,12 +84,16 @@ class Operations:
 
     def newest(self) -> list[OperationRow]:
         """Return the last operations, newest first."""
-        return self._read("ORDER BY id DESC LIMIT ?", _MAX_LISTED)
+        return self._select_operations("ORDER BY id DESC LIMIT ?", _MAX_LISTED)
 
     def get(self, name: str) -> OperationRow | None:
         """Return an operation by name."""
         number = name.rpartition("-")[2]
-        rows = self._read("WHERE id = ?", int(number)) if number.isdecimal() and len(number) < len(str(2**63)) else []
+        rows = (
+            self._select_operations("WHERE id = ?", int(number))
+            if number.isdecimal() and len(number) < len(str(2**63))
+            else []
+        )
         return next((row for row in rows if row.name == name), None)
 
     def begin(self, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> OperationRow:
@@ -107,7 +111,7 @@ class Operations:
                 "DELETE FROM operations WHERE id NOT IN (SELECT id FROM operations ORDER BY id DESC LIMIT ?)",
                 (_MAX_STORED,),
             )
-        return self._read("WHERE id = ?", number)[0]
+        return self._select_operations("WHERE id = ?", number)[0]
 
     def go_on(self, number: int) -> None:
         """Mark a paused operation as running again."""
@@ -124,7 +128,7 @@ class Operations:
 
     def wish(self, number: int) -> RequestedState:
         """Return the requested state of an operation."""
-        return next((row.wish for row in self._read("WHERE id = ?", number)), RequestedState.NONE)
+        return next((row.wish for row in self._select_operations("WHERE id = ?", number)), RequestedState.NONE)
 
     def ask(self, number: int, wish: RequestedState) -> None:
         """Request a state of a running operation."""
@@ -152,11 +156,11 @@ class Operations:
             connection.execute("DELETE FROM operations")
             connection.execute("DELETE FROM answers")
 
-    def forget_ended(self) -> int:
+    def delete_ended_operations(self) -> int:
         """Delete operations that have ended; return their number."""
         return self._registry.change("DELETE FROM operations WHERE state NOT IN ('running', 'paused')")
 
-    def _read(self, condition: str, *values: object) -> list[OperationRow]:
+    def _select_operations(self, condition: str, *values: object) -> list[OperationRow]:
         rows = self._registry.rows(f"SELECT {_COLUMNS} FROM operations {condition}", *values)  # noqa: S608 - constants
         return list(parse_intact_rows(parse_operation, rows))
 
@@ -166,9 +170,9 @@ def parse_operation(row: Sequence[Any]) -> OperationRow:
     operation = OperationRow._make(row)
     if not isinstance(operation.id, int):
         raise DamagedValueError("operations.id")
-    parse_stored("operations.started_at", epoch_seconds, operation.started_at)
+    parse_stored("operations.started_at", parse_epoch_seconds, operation.started_at)
     if operation.ended_at is not None:
-        parse_stored("operations.ended_at", epoch_seconds, operation.ended_at)
+        parse_stored("operations.ended_at", parse_epoch_seconds, operation.ended_at)
     values = operation._asdict()
     return operation._replace(
         **{column: parse_stored(f"operations.{column}", parse, values[column]) for column, parse in _PARSERS.items()}
@@ -177,10 +181,10 @@ def parse_operation(row: Sequence[Any]) -> OperationRow:
 
 _PARSERS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "kind": OperationKind,
-    "collection": text,
+    "collection": parse_text,
     "options": parse_mapping,
     "state": OperationState,
     "wish": RequestedState,
-    "message": text,
+    "message": parse_text,
     "result": parse_mapping,
 }

@@ -17,11 +17,11 @@ from directory_indexer.core.errors import CorruptRegistryError
 from directory_indexer.storage.databases.copying import copy_database
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.registry.collections import COLLECTION_COLUMNS, parse_collection, parse_scope
-from directory_indexer.storage.registry.documents import replaced_document
+from directory_indexer.storage.registry.documents import parse_replaced_document
 from directory_indexer.storage.registry.keys import KEY_COLUMNS, parse_key
 from directory_indexer.storage.registry.operations import OperationRow, parse_operation
 from directory_indexer.storage.registry.responses import RESPONSE_COLUMNS, parse_response
-from directory_indexer.storage.registry.store import REPAIR, Registry
+from directory_indexer.storage.registry.store import REPAIR_HINT, Registry
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
     StoredDocument,
@@ -47,7 +47,7 @@ class RegistryRepair(NamedTuple):
     has_lost_collections: bool
 
 
-class _Table(NamedTuple):
+class _CheckedTable(NamedTuple):
     """The primary key of a table, its columns, and the parser of its rows."""
 
     key: tuple[str, ...]
@@ -55,21 +55,23 @@ class _Table(NamedTuple):
     parse: Callable[[Sequence[Any]], object]
 
 
-_TABLES: Final = {
-    "keys": _Table(("id",), KEY_COLUMNS, parse_key),
-    "collections": _Table(("name",), COLLECTION_COLUMNS, parse_collection),
-    "documents": _Table(("collection", "doc_id"), COLUMNS, parse_document),
-    "replaced": _Table(("collection", "doc_id"), "collection, doc_id, document", lambda row: replaced_document(*row)),
-    "scopes": _Table(("collection", "name", "path"), "name, path", parse_scope),
-    "operations": _Table(("id",), ", ".join(OperationRow._fields), parse_operation),
-    "answers": _Table(("caller", "name"), RESPONSE_COLUMNS, parse_response),
+_CHECKED_TABLES: Final = {
+    "keys": _CheckedTable(("id",), KEY_COLUMNS, parse_key),
+    "collections": _CheckedTable(("name",), COLLECTION_COLUMNS, parse_collection),
+    "documents": _CheckedTable(("collection", "doc_id"), COLUMNS, parse_document),
+    "replaced": _CheckedTable(
+        ("collection", "doc_id"), "collection, doc_id, document", lambda row: parse_replaced_document(*row)
+    ),
+    "scopes": _CheckedTable(("collection", "name", "path"), "name, path", parse_scope),
+    "operations": _CheckedTable(("id",), ", ".join(OperationRow._fields), parse_operation),
+    "answers": _CheckedTable(("caller", "name"), RESPONSE_COLUMNS, parse_response),
 }
 
 
 def damaged_rows(connection: sqlite3.Connection) -> Iterator[DamagedRow]:
     """Yield the rows that this program cannot have written; their values begin with the primary key."""
     with _lossless_text(connection):
-        for name, table in _TABLES.items():
+        for name, table in _CHECKED_TABLES.items():
             n_keys = len(table.key)
             rows = connection.execute(f"SELECT {', '.join(table.key)}, {table.columns} FROM {name}")  # noqa: S608
             for row in rows.fetchall():
@@ -92,7 +94,7 @@ def require_intact(connection: sqlite3.Connection, path: Path) -> None:
         CorruptRegistryError: a row is damaged.
     """
     if damaged := next(damaged_rows(connection), None):
-        raise CorruptRegistryError(f"{path}: '{damaged.column}' of a row is damaged", hint=REPAIR)
+        raise CorruptRegistryError(f"{path}: '{damaged.column}' of a row is damaged", hint=REPAIR_HINT)
 
 
 def repair(registry: Registry) -> RegistryRepair | None:
@@ -109,7 +111,7 @@ def repair(registry: Registry) -> RegistryRepair | None:
     n_removed, has_lost_collections = 0, False
     with registry.writing() as connection:
         for row in list(damaged_rows(connection)):
-            _remove(connection, row)
+            _delete_row(connection, row)
             document = _repair_document(row)
             if document is not None:
                 marks = ", ".join("?" * len(document))
@@ -125,12 +127,12 @@ def _repair_document(row: DamagedRow) -> StoredDocument | None:
     if row.table != "documents":
         return None
     with contextlib.suppress(DamagedValueError):
-        return repaired_document(row.values[len(_TABLES[row.table].key) :])
+        return repaired_document(row.values[len(_CHECKED_TABLES[row.table].key) :])
     return None
 
 
-def _remove(connection: sqlite3.Connection, row: DamagedRow) -> None:
-    key = _TABLES[row.table].key
+def _delete_row(connection: sqlite3.Connection, row: DamagedRow) -> None:
+    key = _CHECKED_TABLES[row.table].key
     condition = " AND ".join(f"{name} IS {_placeholder(value)}" for name, value in zip(key, row.values, strict=False))
     connection.execute(f"DELETE FROM {row.table} WHERE {condition}", list(map(_bind, row.values[: len(key)])))  # noqa: S608
 

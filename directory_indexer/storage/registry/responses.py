@@ -13,7 +13,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_intact_rows,
     parse_mapping,
     parse_stored,
-    text,
+    parse_text,
 )
 from directory_indexer.storage.registry.store import Registry
 
@@ -35,18 +35,18 @@ def parse_response(row: Sequence[Any]) -> StoredResponse:
     request, status, headers, body = row
     if not (isinstance(request, bytes) and isinstance(body, bytes) and isinstance(status, int) and 100 <= status < 600):  # noqa: PLR2004 - as HTTP has them
         raise DamagedValueError("answers.body")
-    return StoredResponse(request, status, parse_stored("answers.headers", _headers_in, headers), body)
+    return StoredResponse(request, status, parse_stored("answers.headers", _parse_headers, headers), body)
 
 
-def _headers_in(stored: object) -> dict[str, str]:
+def _parse_headers(stored: object) -> dict[str, str]:
     headers = parse_mapping(stored)
-    if not all(_HEADER.fullmatch(f"{name}: {text(value)}") for name, value in headers.items()):
+    if not all(_HEADER_NAME.fullmatch(f"{name}: {parse_text(value)}") for name, value in headers.items()):
         raise ValueError(headers)
     return headers
 
 
 RESPONSE_COLUMNS: Final = "request, status, headers, body"
-_HEADER: Final = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9-]+: [\x20-\x7e]*")
 
 
 class StoredResponses:

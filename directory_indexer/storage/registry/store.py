@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar, cast
 
 from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
 from directory_indexer.storage.databases.connections import (
-    FREE_SPACE,
+    FREE_SPACE_HINT,
     Connections,
     PooledConnection,
     Schema,
@@ -82,10 +82,10 @@ class Registry:
 
     @cached_property
     def _connections(self) -> Connections:
-        return SCHEMA.open(self.path, prepare=_prepare)
+        return SCHEMA.open(self.path, prepare=_prepare_schema)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare_schema(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     SCHEMA.migrate(connection)
 
@@ -96,26 +96,26 @@ def _translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except DamagedValueError as error:
-        raise CorruptRegistryError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR) from error
+        raise CorruptRegistryError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR_HINT) from error
     except sqlite3.Error as error:
         if str(error).startswith("Could not decode"):  # raised by the sqlite3 module without an error code
-            raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR) from error
+            raise CorruptRegistryError(f"{path}: text in it is damaged", hint=REPAIR_HINT) from error
         if is_disk_full(error):
-            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE) from error
+            raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE_HINT) from error
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code, _RESTORE)) from error
+        raise StoreError(f"{path}: {error}", hint=_HINTS.get(code, _RESTORE_HINT)) from error
     except OSError as error:
-        raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_ELSEWHERE) from error
+        raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_OTHER_PLACE_HINT) from error
 
 
-REPAIR = "dirindex doctor --repair mends damaged rows, or takes them out, and keeps a copy of what was there"
-_ELSEWHERE = "choose another place with --data-dir"
-_RESTORE = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
+REPAIR_HINT = "dirindex doctor --repair mends damaged rows, or takes them out, and keeps a copy of what was there"
+_OTHER_PLACE_HINT = "choose another place with --data-dir"
+_RESTORE_HINT = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
 _HINTS = {
-    sqlite3.SQLITE_READONLY: _ELSEWHERE,
-    sqlite3.SQLITE_CANTOPEN: _ELSEWHERE,
-    sqlite3.SQLITE_CORRUPT: _RESTORE,
-    sqlite3.SQLITE_NOTADB: _RESTORE,
+    sqlite3.SQLITE_READONLY: _OTHER_PLACE_HINT,
+    sqlite3.SQLITE_CANTOPEN: _OTHER_PLACE_HINT,
+    sqlite3.SQLITE_CORRUPT: _RESTORE_HINT,
+    sqlite3.SQLITE_NOTADB: _RESTORE_HINT,
 }
 
 _KEYS = """
@@ -206,7 +206,7 @@ ALTER TABLE documents ADD COLUMN is_paused INTEGER NOT NULL DEFAULT 0;
 A response is looked up by the digest of the caller's key and by the idempotency key of its request.
 """
 
-_USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
+_LAST_USES = "ALTER TABLE keys ADD COLUMN last_used_at REAL;"
 
 _REPLACED = """
 CREATE TABLE replaced (
@@ -222,4 +222,4 @@ ALTER TABLE documents ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;
 `cancelled` is the last version that was cancelled before.
 """
 
-SCHEMA: Final = Schema("registry", {1: _KEYS, 2: _DOCUMENTS, 3: _OPERATIONS, 4: _USES, 5: _REPLACED})
+SCHEMA: Final = Schema("registry", {1: _KEYS, 2: _DOCUMENTS, 3: _OPERATIONS, 4: _LAST_USES, 5: _REPLACED})

@@ -16,10 +16,10 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import DocId, doc_id
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
-    epoch_seconds,
+    parse_epoch_seconds,
     parse_mapping,
     parse_stored,
-    text,
+    parse_text,
 )
 
 StoredName = NewType("StoredName", str)
@@ -121,8 +121,8 @@ def repaired_document(row: Sequence[Any]) -> StoredDocument:
     """Parse the columns of a damaged row, with defaults for damaged values; its file is read again."""
     values = dict(zip(StoredDocument._fields, row, strict=True))
     damaged = {column for column, value in values.items() if not _is_valid(column, value)}
-    defaults = {column: _DEFAULTS.get(column, kind()) for column, kind in _KINDS.items()}
-    mended = {**values, **{column: defaults[column] for column in damaged - _IDENTITY}}
+    defaults = {column: _DEFAULTS.get(column, kind()) for column, kind in _COLUMN_TYPES.items()}
+    mended = {**values, **{column: defaults[column] for column in damaged - _IDENTITY_COLUMNS}}
     if mended["state"] != State.DELETING:
         mended["state"] = State.QUEUED
     return parse_document(tuple(mended.values()))
@@ -138,10 +138,10 @@ def is_stored_name(name: str) -> bool:
 
 
 def _is_valid(column: str, value: object) -> bool:
-    kind = _KINDS[column]
+    kind = _COLUMN_TYPES[column]
     if not isinstance(value, kind):
         return False
-    check = _CHECKS.get(column, text if kind is str else None)
+    check = _CHECKS.get(column, parse_text if kind is str else None)
     try:
         return check is None or check(value) not in {None, False}
     except (ValueError, TypeError, RecursionError, UsageError):
@@ -159,11 +159,11 @@ RESERVED_NAMES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?"
 """Names of devices on Windows."""
 
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}")
-_HASH: Final = re.compile(r"[0-9a-f]{32}")
-_ONE_LINE: Final = re.compile(r"[^\x00-\x1f\x7f]*")
+_HASH_PATTERN: Final = re.compile(r"[0-9a-f]{32}")
+_SINGLE_LINE: Final = re.compile(r"[^\x00-\x1f\x7f]*")
 
-_IDENTITY: Final = frozenset({"collection", "doc_id", "stored_name"})
-_KINDS: Final[Mapping[str, type]] = {
+_IDENTITY_COLUMNS: Final = frozenset({"collection", "doc_id", "stored_name"})
+_COLUMN_TYPES: Final[Mapping[str, type]] = {
     **dict.fromkeys(StoredDocument._fields, str),
     **dict.fromkeys(("version", "n_bytes", "mtime_ns", "allows_secrets", "n_chunks", "n_masked"), int),
     **dict.fromkeys(("is_paused", "cancelled"), int),
@@ -177,13 +177,13 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "state": State,
     "metadata": lambda stored: len(parse_mapping(stored)) >= 0,
     "media_type": _MEDIA_TYPE.fullmatch,
-    "content_hash": _HASH.fullmatch,
-    "etag": _ONE_LINE.fullmatch,
-    "last_modified": _ONE_LINE.fullmatch,
+    "content_hash": _HASH_PATTERN.fullmatch,
+    "etag": _SINGLE_LINE.fullmatch,
+    "last_modified": _SINGLE_LINE.fullmatch,
     **dict.fromkeys(
         ("version", "n_bytes", "n_chunks", "n_masked", "cancelled"), lambda number: 0 <= number < _MAX_COUNT
     ),
-    **dict.fromkeys(("added_at", "changed_at"), lambda seconds: epoch_seconds(seconds) <= seconds),
+    **dict.fromkeys(("added_at", "changed_at"), lambda seconds: parse_epoch_seconds(seconds) <= seconds),
 }
 """Conditions on values beyond their types; a check of a wrong value returns None or false, or raises."""
 

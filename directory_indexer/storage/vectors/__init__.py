@@ -95,7 +95,7 @@ class VectorStore(Protocol):
         """The number of pending vectors that are merged while a run continues."""
 
     @property
-    def keep_pending(self) -> int:
+    def min_pending_to_merge(self) -> int:
         """The number of pending vectors below which the end of a run merges none."""
 
     def prepare(self, generation: int) -> None:

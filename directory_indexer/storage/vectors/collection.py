@@ -35,7 +35,7 @@ def ensure_collection(client: QdrantClient, plan: CollectionPlan, *, dimensions:
         VectorStoreError: a collection of that name cannot hold vectors of this index.
     """
     if not client.collection_exists(plan.name):
-        _create(client, plan, dimensions)
+        _create_collection(client, plan, dimensions)
     info = client.get_collection(plan.name)
     require_compatible(info, plan.name, dimensions=dimensions)
     for field, schema in _PAYLOAD_INDEXES.items():
@@ -67,7 +67,7 @@ def search_params(plan: CollectionPlan) -> models.SearchParams:
     return models.SearchParams(hnsw_ef=_SEARCH_EF, quantization=rescoring)
 
 
-def consistency_of(plan: CollectionPlan) -> models.ReadConsistencyType | None:
+def read_consistency_of(plan: CollectionPlan) -> models.ReadConsistencyType | None:
     """Return how many replicas must agree on what is read."""
     return models.ReadConsistencyType(plan.read_consistency) if plan.read_consistency else None
 
@@ -87,10 +87,10 @@ def scroll(
             QdrantClient.scroll,
             collection_name=collection,
             scroll_filter=condition,
-            limit=_PAGE,
+            limit=_SCROLL_PAGE,
             offset=offset,
             with_payload=list(fields) or True,
-            consistency=consistency_of(plan),
+            consistency=read_consistency_of(plan),
         )
         records, offset = send(page)
         yield from records
@@ -98,7 +98,7 @@ def scroll(
             return
 
 
-_PAGE = 1000
+_SCROLL_PAGE = 1000
 
 EXACT_SEARCH = models.SearchParams(exact=True, quantization=models.QuantizationSearchParams(ignore=True))
 """Compares the vectors themselves, all that match the filter."""
@@ -109,7 +109,7 @@ _SEARCH_EF = 256
 _OVERSAMPLING = {Quantization.INT8: 2.0, Quantization.BINARY: 4.0}
 
 
-def _create(client: QdrantClient, plan: CollectionPlan, dimensions: int) -> None:
+def _create_collection(client: QdrantClient, plan: CollectionPlan, dimensions: int) -> None:
     client.create_collection(
         plan.name,
         vectors_config=models.VectorParams(size=dimensions, distance=models.Distance.COSINE, on_disk=plan.on_disk),
@@ -119,11 +119,11 @@ def _create(client: QdrantClient, plan: CollectionPlan, dimensions: int) -> None
         on_disk_payload=True,
         # Every search names one index, so a graph is built for each index instead of one over all of them.
         hnsw_config=models.HnswConfigDiff(m=0, payload_m=16, on_disk=plan.on_disk),
-        quantization_config=quantization_of(plan.quantization),
+        quantization_config=quantization_config(plan.quantization),
     )
 
 
-def quantization_of(kind: Quantization) -> models.QuantizationConfig | None:
+def quantization_config(kind: Quantization) -> models.QuantizationConfig | None:
     """Return the server's configuration of a quantization."""
     match kind:
         case Quantization.INT8:
@@ -135,9 +135,9 @@ def quantization_of(kind: Quantization) -> models.QuantizationConfig | None:
             return None
 
 
-_KEYWORD = models.KeywordIndexType.KEYWORD
+_KEYWORD_TYPE = models.KeywordIndexType.KEYWORD
 _PAYLOAD_INDEXES = {
-    INDEX_FIELD: models.KeywordIndexParams(type=_KEYWORD, is_tenant=True),
-    "parent_directories": models.KeywordIndexParams(type=_KEYWORD),
-    "file_path": models.KeywordIndexParams(type=_KEYWORD, on_disk=True, enable_hnsw=False),
+    INDEX_FIELD: models.KeywordIndexParams(type=_KEYWORD_TYPE, is_tenant=True),
+    "parent_directories": models.KeywordIndexParams(type=_KEYWORD_TYPE),
+    "file_path": models.KeywordIndexParams(type=_KEYWORD_TYPE, on_disk=True, enable_hnsw=False),
 }

@@ -28,22 +28,22 @@ _CONNECT_SECONDS = 3.0
 
 _ATTEMPTS = 4
 _FIRST_WAIT_SECONDS = 0.5
-_LONGEST_WAIT_SECONDS = 60.0
+_MAX_WAIT_SECONDS = 60.0
 
 # The client raises a plain ValueError for a response that it takes for a mistake of its caller.
 CLIENT_ERRORS = (ApiException, QdrantException, grpc.RpcError, httpx.HTTPError, ValueError, OSError)
 
-_LONGEST_QUOTE = 300
-_LATER = "nothing is lost: run the same command again when the server is well"
+_MAX_QUOTE_CHARS = 300
+_RETRY_LATER_HINT = "nothing is lost: run the same command again when the server is well"
 
 
 @dataclass(frozen=True, slots=True)
 class QdrantFailure:
-    """A failure in words; `may_pass` means that the same request may succeed a little later."""
+    """A failure in words; `is_transient` means that the same request may succeed a little later."""
 
     message: str
-    hint: str = _LATER
-    may_pass: bool = True
+    hint: str = _RETRY_LATER_HINT
+    is_transient: bool = True
     has_lost_vectors: bool = False
     retry_after_seconds: float = 0.0
 
@@ -53,18 +53,18 @@ class QdrantFailure:
         return (VectorsLostError if self.has_lost_vectors else VectorStoreError)(self.message, hint=self.hint)
 
 
-_KEY_REFUSED = QdrantFailure(
+_KEY_REFUSED_FAILURE = QdrantFailure(
     "{server} refuses the API key, or wants one: {text}",
     "set storage.qdrant.api_key_file, storage.qdrant.api_key or DIRINDEX_STORAGE__QDRANT__API_KEY",
-    may_pass=False,
+    is_transient=False,
 )
-_REFUSALS: Mapping[int, QdrantFailure] = {
-    401: _KEY_REFUSED,
-    403: _KEY_REFUSED,
+_FAILURES_BY_STATUS: Mapping[int, QdrantFailure] = {
+    401: _KEY_REFUSED_FAILURE,
+    403: _KEY_REFUSED_FAILURE,
     404: QdrantFailure(
         "{server} does not have the vectors of this index: {text}",
         "dirindex index makes the vectors again from the stored texts",
-        may_pass=False,
+        is_transient=False,
         has_lost_vectors=True,
     ),
     # Another process has just created the collection.
@@ -72,7 +72,7 @@ _REFUSALS: Mapping[int, QdrantFailure] = {
     413: QdrantFailure(
         "{server} takes no requests as large as those to {doing}",
         "raise QDRANT__SERVICE__MAX_REQUEST_SIZE_MB on the server, or the limit of the proxy before it",
-        may_pass=False,
+        is_transient=False,
     ),
     429: QdrantFailure("{server} is overloaded"),
     504: QdrantFailure("{server} took too long to {doing}: {text}"),
@@ -117,7 +117,7 @@ class QdrantConnection:
         self.address = address
         self._sleep = sleep
         self._lock = threading.Lock()
-        self._client: QdrantClient | None = None
+        self._make_client: QdrantClient | None = None
 
     def ask(self, doing: str, question: Callable[[QdrantClient], Answer]) -> Answer:
         """Send a request once, since a user waits for the answer."""
@@ -126,7 +126,7 @@ class QdrantConnection:
         except CLIENT_ERRORS as error:
             raise classify_failure(error, self.address.url, doing).error from error
 
-    def insist(self, doing: str, request: Callable[[QdrantClient], Answer]) -> Answer:
+    def send_with_retries(self, doing: str, request: Callable[[QdrantClient], Answer]) -> Answer:
         """Send a request, with retries and exponential backoff while the failure may be transient."""
         wait = _FIRST_WAIT_SECONDS
         for _ in range(_ATTEMPTS - 1):
@@ -134,24 +134,24 @@ class QdrantConnection:
                 return request(self._opened())
             except CLIENT_ERRORS as error:
                 failure = classify_failure(error, self.address.url, doing)
-                if not failure.may_pass:
+                if not failure.is_transient:
                     raise failure.error from error
-            self._sleep(min(max(wait, failure.retry_after_seconds), _LONGEST_WAIT_SECONDS))
+            self._sleep(min(max(wait, failure.retry_after_seconds), _MAX_WAIT_SECONDS))
             wait *= 2
         return self.ask(doing, request)
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
         with self._lock:
-            client, self._client = self._client, None
+            client, self._make_client = self._make_client, None
         if client:
             client.close()
 
     def _opened(self) -> QdrantClient:
         with self._lock:
-            if self._client is None:
-                self._client = _client(self.address)
-            return self._client
+            if self._make_client is None:
+                self._make_client = _make_client(self.address)
+            return self._make_client
 
 
 def classify_failure(error: Exception, url: str, doing: str) -> QdrantFailure:
@@ -167,14 +167,14 @@ def classify_failure(error: Exception, url: str, doing: str) -> QdrantFailure:
         case grpc.Call():
             return _http_failure(_HTTP_STATUS.get(cause.code(), 500), str(cause.details()), url, doing)
         case httpx.ConnectError() | httpx.ConnectTimeout():
-            return _unreachable(_describe(cause), url)
+            return _unreachable(_error_message(cause), url)
         case httpx.HTTPError() | OSError():
             return _connection_failure(cause, url, doing)
     message = f"what answers at {url} does not speak as a Qdrant server does, or not of this version"
-    return QdrantFailure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", may_pass=False)
+    return QdrantFailure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", is_transient=False)
 
 
-def _client(address: Address) -> QdrantClient:
+def _make_client(address: Address) -> QdrantClient:
     is_safe = urlsplit(address.url).scheme == "https"
     roots = _read_certificates(address.ca_file) if is_safe and address.ca_file else None
     return QdrantClient(
@@ -188,7 +188,7 @@ def _client(address: Address) -> QdrantClient:
         # It asks in the background, and prints what it finds; the doctor shows the version.
         check_compatibility=False,
         verify=ssl.create_default_context(cadata=roots) if roots else True,
-        event_hooks={"request": [_connect_quickly]},
+        event_hooks={"request": [_set_connect_timeout]},
     )
 
 
@@ -206,25 +206,31 @@ def _read_certificates(path: Path) -> str:
     return text
 
 
-def _connect_quickly(request: httpx.Request) -> None:
+def _set_connect_timeout(request: httpx.Request) -> None:
     request.extensions["timeout"]["connect"] = _CONNECT_SECONDS
 
 
 def _unreachable(words: str, url: str) -> QdrantFailure:
     if "CERTIFICATE_VERIFY_FAILED" in words:
         message = f"the certificate of the Qdrant server at {url} is not trusted: {words}"
-        return QdrantFailure(message, "name the certificate of its authority: storage.qdrant.ca_file", may_pass=False)
+        return QdrantFailure(
+            message, "name the certificate of its authority: storage.qdrant.ca_file", is_transient=False
+        )
     if "SSL" in words:
         message = f"what answers at {url} does not speak TLS: {words}"
-        return QdrantFailure(message, "check whether storage.qdrant.endpoint must begin with http://", may_pass=False)
-    return QdrantFailure(f"no Qdrant server answers at {url}: {words}", _start_hint(url), may_pass=False)
+        return QdrantFailure(
+            message, "check whether storage.qdrant.endpoint must begin with http://", is_transient=False
+        )
+    return QdrantFailure(f"no Qdrant server answers at {url}: {words}", _start_hint(url), is_transient=False)
 
 
 def _connection_failure(cause: Exception, url: str, doing: str) -> QdrantFailure:
     if isinstance(cause, httpx.TimeoutException):
         message = f"the Qdrant server at {url} took too long to {doing}"
-        return QdrantFailure(message, f"{_LATER}, or raise storage.qdrant.timeout_seconds")
-    return QdrantFailure(f"the connection to the Qdrant server at {url} broke as it was to {doing}: {_describe(cause)}")
+        return QdrantFailure(message, f"{_RETRY_LATER_HINT}, or raise storage.qdrant.timeout_seconds")
+    return QdrantFailure(
+        f"the connection to the Qdrant server at {url} broke as it was to {doing}: {_error_message(cause)}"
+    )
 
 
 def _start_hint(url: str) -> str:
@@ -240,15 +246,17 @@ def _http_failure(status: int, text: str, url: str, doing: str) -> QdrantFailure
         return _unreachable(text, url)
     if status == _NOT_FOUND and not _COLLECTION_GONE.search(text):
         message = f"{url} is not a Qdrant server: {status} {text}"
-        return QdrantFailure(message, "check storage.qdrant.endpoint, and the proxy before the server", may_pass=False)
-    if status in _REFUSALS:
-        known = _REFUSALS[status]
+        return QdrantFailure(
+            message, "check storage.qdrant.endpoint, and the proxy before the server", is_transient=False
+        )
+    if status in _FAILURES_BY_STATUS:
+        known = _FAILURES_BY_STATUS[status]
         message = known.message.format(server=server, doing=doing, text=text)
-        return QdrantFailure(message, known.hint, known.may_pass, known.has_lost_vectors)
+        return QdrantFailure(message, known.hint, known.is_transient, known.has_lost_vectors)
     if status >= _SERVER_ERRORS:
         return QdrantFailure(f"{server} failed to {doing}: {status} {text}")
     hint = "dirindex doctor shows what the server has; its log says more"
-    return QdrantFailure(f"{server} refused to {doing}: {status} {text}", hint, may_pass=False)
+    return QdrantFailure(f"{server} refused to {doing}: {status} {text}", hint, is_transient=False)
 
 
 def _error_text(content: bytes) -> str:
@@ -257,8 +265,8 @@ def _error_text(content: bytes) -> str:
         text = json.loads(content)["status"]["error"]
     except (ValueError, TypeError, KeyError):
         text = content.decode(errors="replace")
-    return " ".join(str(text).split())[:_LONGEST_QUOTE]
+    return " ".join(str(text).split())[:_MAX_QUOTE_CHARS]
 
 
-def _describe(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     return str(error) or type(error).__name__

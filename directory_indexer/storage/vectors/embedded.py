@@ -19,8 +19,8 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.vectors import VectorHit, VectorPlace, VectorPoint, VectorScope
 from directory_indexer.storage.vectors.engine import (
-    CODES,
-    ENGINE_BATCH,
+    CODES_FILE,
+    ENGINE_BATCH_POINTS,
     EngineShape,
     GenerationReader,
     chunk_id_in,
@@ -38,10 +38,10 @@ with lazily:
 
     from directory_indexer.core.notes import Finding, Verdict
 
-_NEVER_WRITTEN = frozenset({CODES, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
+_IMMUTABLE_FILES = frozenset({CODES_FILE, "point_to_values.bin", "values_to_points.bin", "links_compressed.bin"})
 """The large files that the engine opens read-only, or replaces as a whole."""
 
-_FORMAT = b'"datatype":"turbo8"'
+_FORMAT_MARK = b'"datatype":"turbo8"'
 """Occurs in the configuration of a generation whose vectors are codes only; older ones have full vectors, too."""
 
 
@@ -53,7 +53,7 @@ class EmbeddedVectorStore:
     merge_at = 4096
     """Pending vectors are compared one by one: 4096 cost a cold search about 5 ms, and a merge about a second."""
 
-    keep_pending = 1024
+    min_pending_to_merge = 1024
     """Keeps the transaction of an edited file small."""
 
     graph_from_kb = 20_000
@@ -106,14 +106,14 @@ class EmbeddedVectorStore:
         Raises:
             VectorStoreError: the given generation is damaged, or the new one cannot be written.
         """
-        if generation and _FORMAT not in self._generations.files(generation).content("edge_config.json"):
+        if generation and _FORMAT_MARK not in self._generations.files(generation).content("edge_config.json"):
             self._generations.require_space(generation)
             deleted = frozenset(deletes)
             remaining = (point for point in self.at(generation).points() if point.chunk_id not in deleted)
             return self.merge(0, deletes=(), upserts=chain(remaining, upserts))
         self.close()
         shape = EngineShape(self._dimensions, self.graph_from_kb, self.max_segment_kb)
-        with translated_errors("write vectors"), self._generations.draft(generation, linked=_NEVER_WRITTEN) as draft:
+        with translated_errors("write vectors"), self._generations.draft(generation, linked=_IMMUTABLE_FILES) as draft:
             n_vectors = write_draft(draft, shape, is_new=not generation, deletes=deletes, upserts=upserts)
             return self._generations.publish(draft, n_vectors=n_vectors)
 
@@ -146,7 +146,7 @@ class EmbeddedVectorStore:
 _OVERSAMPLING = 2.0
 """In an older generation this many times more candidates are compared by their full vectors than are requested."""
 
-_EF = 512
+_SEARCH_EF = 512
 """The size of the candidate list in the graph.
 
 Among 33,000 passages of documentation, code and PDFs, this and the engine's graph find 99.3 % of the ten nearest, and
@@ -172,7 +172,7 @@ class EmbeddedVectors:
         params = edge.SearchParams(
             # A graph knows nothing of scopes; the vectors in one are found by the payload index.
             exact=condition is not None,
-            hnsw_ef=max(_EF, limit),
+            hnsw_ef=max(_SEARCH_EF, limit),
             quantization=edge.QuantizationSearchParams(rescore=True, oversampling=_OVERSAMPLING),
         )
         return self._query(vector, condition, params, limit)
@@ -196,7 +196,7 @@ class EmbeddedVectors:
     def vectors(self, ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Return the vectors of those chunks that have one, with the precision of eight bits a number."""
         vectors: dict[ChunkId, NDArray[np.float32]] = {}
-        for batch in batched(ids, ENGINE_BATCH):
+        for batch in batched(ids, ENGINE_BATCH_POINTS):
             point_ids: list[Any] = [UUID(bytes=chunk_id) for chunk_id in batch]
             with self._reader.reading(self._generation) as shard:
                 records = shard.retrieve(point_ids, with_payload=False, with_vector=True) if shard else []
@@ -219,7 +219,9 @@ class EmbeddedVectors:
     def _scroll(self, *, is_whole: bool) -> Iterator[edge.Record]:
         offset: Any = None
         while True:
-            request = edge.ScrollRequest(limit=ENGINE_BATCH, offset=offset, with_payload=is_whole, with_vector=is_whole)
+            request = edge.ScrollRequest(
+                limit=ENGINE_BATCH_POINTS, offset=offset, with_payload=is_whole, with_vector=is_whole
+            )
             with self._reader.reading(self._generation) as shard:
                 records, offset = shard.scroll(request) if shard else ([], None)
             yield from records

@@ -26,19 +26,19 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.vectors import VectorPoint, VectorScope
 from directory_indexer.storage.vectors.generations import Generations, HeldGeneration
 
-ENGINE_BATCH = 1000
+ENGINE_BATCH_POINTS = 1000
 """The number of points that one call reads or writes."""
 
-CODES = "tq_vectors.dat"
+CODES_FILE = "tq_vectors.dat"
 
-_EDGES, _EF_CONSTRUCT = 16, 200
+_GRAPH_EDGES, _EF_CONSTRUCT = 16, 200
 _POINTS_AT_ONCE = 25_000
 
 _DISK_FULL_MESSAGES = ("No space left on device", "Disk quota exceeded")
 
 _TAG_BYTES = 6
 
-_OLD_CODES = "quantized.data"
+_OLD_CODES_FILE = "quantized.data"
 
 
 class EngineShape(NamedTuple):
@@ -58,7 +58,7 @@ def write_draft(
         n_vectors = n_points(shard)
     # The first opening after a write still changes files; later ones do not.
     edge.EdgeShard.load(str(draft)).close()
-    read_into_page_cache(draft.rglob(CODES))
+    read_into_page_cache(draft.rglob(CODES_FILE))
     return n_vectors
 
 
@@ -98,7 +98,10 @@ def engine_point(point: VectorPoint) -> edge.Point:
     """Return the engine's point of a vector."""
     # A view of the bytes takes half the time of a list of floats.
     vector: Any = memoryview(point.vector).cast("f")
-    payload = {"file_path": _tag(point.file_path), "parent_directories": [*map(_tag, point.parent_directories)]}
+    payload = {
+        "file_path": _path_tag(point.file_path),
+        "parent_directories": [*map(_path_tag, point.parent_directories)],
+    }
     return edge.Point(UUID(bytes=point.chunk_id), vector, payload)
 
 
@@ -121,7 +124,7 @@ def scope_filter(scope: VectorScope) -> edge.Filter | None:
     fields = (("parent_directories", scope.directories), ("file_path", scope.files))
     conditions: list[Any] = [
         # An older generation contains the paths themselves.
-        edge.FieldCondition(key=field, match=edge.MatchAny([*map(_tag, paths), *paths]))
+        edge.FieldCondition(key=field, match=edge.MatchAny([*map(_path_tag, paths), *paths]))
         for field, paths in fields
         if paths
     ]
@@ -197,7 +200,9 @@ class GenerationReader:
             held.files.allocate(held.lengths)
             # The directory is not listed: other readers create and remove files in it.
             read_into_page_cache(
-                held.files.path / name for name in held.lengths if os.path.basename(name) in {CODES, _OLD_CODES}
+                held.files.path / name
+                for name in held.lengths
+                if os.path.basename(name) in {CODES_FILE, _OLD_CODES_FILE}
             )
             return _OpenGeneration(generation, edge.EdgeShard.load(str(held.files.path)), held)
         except BaseException:
@@ -233,7 +238,7 @@ def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
             memory=edge.Memory.Cold,
         ),
         hnsw_config=edge.HnswIndexConfig(
-            m=_EDGES, ef_construct=_EF_CONSTRUCT, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
+            m=_GRAPH_EDGES, ef_construct=_EF_CONSTRUCT, full_scan_threshold=10_000, payload_m=0, memory=edge.Memory.Cold
         ),
         optimizers=edge.EdgeOptimizersConfig(
             default_segment_number=1, max_segment_size=shape.max_segment_kb, indexing_threshold=shape.graph_from_kb
@@ -246,10 +251,10 @@ def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
 
 
 def _write_points(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: Iterable[VectorPoint]) -> None:
-    for ids in batched(deletes, ENGINE_BATCH):
+    for ids in batched(deletes, ENGINE_BATCH_POINTS):
         shard.update(edge.UpdateOperation.delete_points([UUID(bytes=chunk_id) for chunk_id in ids]))
     n_new = 0
-    for points in batched(upserts, ENGINE_BATCH):
+    for points in batched(upserts, ENGINE_BATCH_POINTS):
         shard.update(edge.UpdateOperation.upsert_points([engine_point(point) for point in points]))
         n_new += len(points)
         if n_new % _POINTS_AT_ONCE == 0:
@@ -259,7 +264,7 @@ def _write_points(shard: edge.EdgeShard, deletes: Iterable[ChunkId], upserts: It
 
 
 @lru_cache(maxsize=1 << 12)
-def _tag(path: FilePath) -> str:
+def _path_tag(path: FilePath) -> str:
     """Return a short hash of a path for payloads, whose indexes repeat it for every chunk.
 
     Two paths in a million million share a tag, so callers check the paths of results.

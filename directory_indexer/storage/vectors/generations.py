@@ -25,7 +25,7 @@ from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
-from directory_indexer.core.permissions import confine, directory_mode
+from directory_indexer.core.permissions import apply_mode_of_new_files, directory_mode
 from directory_indexer.walk.filesystems import FileSystems
 
 with lazily:
@@ -33,10 +33,10 @@ with lazily:
 
 Value = TypeVar("Value", int, str)
 
-_CONTENTS = "contents.json"
-_DIGESTS = "checksums.json"
-_COUNT = "n_vectors"
-_BLOCK = bytes(1 << 16)
+_CONTENTS_FILE = "contents.json"
+_CHECKSUMS_FILE = "checksums.json"
+_COUNT_KEY = "n_vectors"
+_EMPTY_BLOCK = bytes(1 << 16)
 _RELATIVE_PATH = re.compile(r"(?:(?!\.{1,2}(?:/|$))[^/\\:\x00]+(?:/(?!$)|$))+")
 """A relative path without `.` and `..`, which stays below its directory."""
 
@@ -63,9 +63,9 @@ class GenerationFiles:
         The engine opens some damaged directories without an error, with fewer vectors than they had.
         """
         try:
-            lengths = _parse_file_table((self.path / _CONTENTS).read_bytes(), int)
+            lengths = _parse_file_table((self.path / _CONTENTS_FILE).read_bytes(), int)
         except (OSError, *_PARSE_ERRORS) as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
         self.require_lengths(lengths)
         return lengths
 
@@ -76,9 +76,9 @@ class GenerationFiles:
             # Every search calls this: strings, as Path objects take three times as long.
             damaged = [name for name, length in lengths.items() if os.stat(directory + name).st_size != length]
         except OSError as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
         if damaged:
-            raise self._damaged(f"{damaged[0]} is cut short")
+            raise self._damage_error(f"{damaged[0]} is cut short")
 
     def allocate(self, lengths: dict[str, int]) -> None:
         """Allocate the disk space of what opening the generation maps into memory.
@@ -89,7 +89,7 @@ class GenerationFiles:
         Raises:
             VectorStoreError: the disk is too full.
         """
-        if sys.platform != "linux" or not _is_in_memory(self.path):
+        if sys.platform != "linux" or not _is_on_tmpfs(self.path):
             return
         try:
             for name, length in lengths.items():
@@ -103,9 +103,9 @@ class GenerationFiles:
         try:
             damaged = [name for name, digest in self._digests().items() if _digest(self.path / name) != digest]
         except (OSError, *_PARSE_ERRORS) as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
         if damaged:
-            raise self._damaged(f"{damaged[0]} has changed")
+            raise self._damage_error(f"{damaged[0]} has changed")
 
     def content(self, name: str) -> bytes:
         """Read a small file."""
@@ -113,29 +113,29 @@ class GenerationFiles:
         try:
             return (self.path / name).read_bytes()
         except OSError as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def n_vectors(self) -> int:
         """Return the number of vectors that the generation was published with."""
         try:
-            return int(self.content(_COUNT))
+            return int(self.content(_COUNT_KEY))
         except ValueError as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
 
     def copy_to(self, draft: Path, linked: frozenset[str]) -> None:
         """Copy all files; those with names in `linked` become hard links if the file system supports them."""
         for name in self.lengths():
             source, target = self.path / name, draft / name
             target.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-            if source.name not in linked or not _link(source, target):
+            if source.name not in linked or not _hard_link(source, target):
                 _copy(source, target)
 
     def seal(self, *, n_vectors: int) -> None:
         """Write the table of contents and checksums, and flush all files to the disk."""
-        (self.path / _COUNT).write_text(str(n_vectors), encoding="ascii")
+        (self.path / _COUNT_KEY).write_text(str(n_vectors), encoding="ascii")
         paths = list(self.path.rglob("*"))
         directories = [self.path, *(path for path in paths if path.is_dir())]
-        digests_path, contents_path = self.path / _DIGESTS, self.path / _CONTENTS
+        digests_path, contents_path = self.path / _CHECKSUMS_FILE, self.path / _CONTENTS_FILE
         # The draft has copies of the lists of its base.
         files = [path for path in paths if path.is_file() and path not in {digests_path, contents_path}]
         digests_path.write_text(json.dumps({self._name(path): _digest(path) for path in files}), encoding="utf-8")
@@ -143,20 +143,20 @@ class GenerationFiles:
         lengths = {self._name(path): path.stat().st_size for path in files}
         contents_path.write_text(json.dumps(lengths), encoding="utf-8")
         for path in (*files, contents_path, *directories):
-            confine(path)
+            apply_mode_of_new_files(path)
             sync_path(path)
 
     def _digests(self) -> dict[str, str]:
         """Return the checksums; a generation of an earlier version has none."""
         try:
-            return _parse_file_table((self.path / _DIGESTS).read_bytes(), str)
+            return _parse_file_table((self.path / _CHECKSUMS_FILE).read_bytes(), str)
         except FileNotFoundError:
             return {}
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.path).as_posix()
 
-    def _damaged(self, how: object) -> VectorsLostError:
+    def _damage_error(self, how: object) -> VectorsLostError:
         return VectorsLostError(f"the vectors in '{self.path}' are damaged: {how}", hint=_HINT)
 
 
@@ -174,7 +174,7 @@ def _parse_file_table(content: bytes, kind: type[Value]) -> dict[str, Value]:
     return listed
 
 
-def _is_in_memory(path: Path) -> bool:
+def _is_on_tmpfs(path: Path) -> bool:
     directory = os.path.realpath(path)
     file_system = FileSystems().of(directory, path=directory, device=os.stat(directory).st_dev)
     return file_system.name.partition(" ")[0] == "tmpfs"
@@ -196,7 +196,7 @@ if sys.platform == "linux":
         return end
 
 
-def _link(source: Path, target: Path) -> bool:
+def _hard_link(source: Path, target: Path) -> bool:
     try:
         target.hardlink_to(source)
     except OSError:
@@ -207,8 +207,8 @@ def _link(source: Path, target: Path) -> bool:
 def _copy(source: Path, target: Path) -> None:
     # Files are allocated in large pages, most of them empty; runs of zeros stay holes.
     with source.open("rb", buffering=0) as reader, target.open("wb", buffering=0) as writer:
-        while block := reader.read(len(_BLOCK)):
-            if block == _BLOCK[: len(block)]:
+        while block := reader.read(len(_EMPTY_BLOCK)):
+            if block == _EMPTY_BLOCK[: len(block)]:
                 writer.seek(len(block), os.SEEK_CUR)
             else:
                 writer.write(block)
@@ -342,7 +342,7 @@ class Generations:
             target = directory / held.files.path.name
             target.mkdir(mode=directory_mode(), parents=True)
             held.files.copy_to(target, frozenset(os.path.basename(name) for name in held.lengths))
-            _copy(held.files.path / _CONTENTS, target / _CONTENTS)  # after all other files
+            _copy(held.files.path / _CONTENTS_FILE, target / _CONTENTS_FILE)  # after all other files
         return True
 
     def discard_others(self, number: int) -> None:
@@ -350,7 +350,7 @@ class Generations:
         for draft in self._directory.glob("draft-*"):
             shutil.rmtree(draft, ignore_errors=True)
         for other in self._numbers() - {number}:
-            self._discard(other)
+            self._discard_if_unused(other)
 
     def size_bytes(self) -> int:
         """Return the size of all generations on disk; shared files count once."""
@@ -367,7 +367,7 @@ class Generations:
                 hint="free some disk space",
             )
 
-    def _discard(self, number: int) -> None:
+    def _discard_if_unused(self, number: int) -> None:
         lock_path = self._lock_path(number)
         lock = try_lock(lock_path, exclusive=True)
         if lock is None:

@@ -28,8 +28,8 @@ from directory_indexer.storage.vectors.collection import (
     EXACT_SEARCH,
     INDEX_FIELD,
     CollectionPlan,
-    consistency_of,
     ensure_collection,
+    read_consistency_of,
     require_compatible,
     scroll,
     search_params,
@@ -41,10 +41,10 @@ with lazily:
     from directory_indexer.storage.vectors.connection import QdrantConnection
 
 _DELETE_BATCH = 1000
-_WRITE_BYTES = 4_000_000
+_MAX_WRITE_BYTES = 4_000_000
 """The size of one request; Qdrant takes 32 MB by default, proxies often less. A number takes some 12 bytes of JSON."""
 
-_NUMBER_BYTES = 12
+_JSON_BYTES_PER_NUMBER = 12
 
 
 class QdrantServer:
@@ -55,7 +55,7 @@ class QdrantServer:
     merge_at = 1024
     """A few requests; waiting for each keeps a run from outpacing the server."""
 
-    keep_pending = 1
+    min_pending_to_merge = 1
     """A small request costs a server nothing, and other readers of the collection see the current state."""
 
     def __init__(self, connection: QdrantConnection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
@@ -70,7 +70,7 @@ class QdrantServer:
         """Ensure that the server has a matching collection; only an index without vectors may create a new one."""
         with self._lock:
             if generation == 0 or not self._is_ready:
-                self._connection.insist("prepare the collection", partial(self._prepare, generation))
+                self._connection.send_with_retries("prepare the collection", partial(self._prepare, generation))
                 self._is_ready = True
 
     def at(self, generation: int) -> ServerVectors:
@@ -169,10 +169,10 @@ class ServerVectors:
 
     def count(self) -> int:
         """Count the vectors."""
-        return 0 if self._is_empty else self._points.insist("count vectors", self._points.count)
+        return 0 if self._is_empty else self._points.send_with_retries("count vectors", self._points.count)
 
 
-_EVERYWHERE = VectorScope()
+_UNLIMITED_SCOPE = VectorScope()
 
 
 class IndexPoints:
@@ -183,8 +183,8 @@ class IndexPoints:
     """
 
     def __init__(self, connection: QdrantConnection, plan: CollectionPlan, *, index_id: str, dimensions: int) -> None:
-        self.batch_size = max(_WRITE_BYTES // (dimensions * _NUMBER_BYTES), 1)
-        self.insist = connection.insist
+        self.batch_size = max(_MAX_WRITE_BYTES // (dimensions * _JSON_BYTES_PER_NUMBER), 1)
+        self.send_with_retries = connection.send_with_retries
         self._connection = connection
         self._plan = plan
         self._index_id = index_id
@@ -208,28 +208,28 @@ class IndexPoints:
                 search_params=params or search_params(self._plan),
                 limit=limit,
                 with_payload=["chunk_id"],
-                consistency=consistency_of(self._plan),
+                consistency=read_consistency_of(self._plan),
             ),
         )
         return [VectorHit(chunk_id_in(point), point.score) for point in response.points]
 
     def vectors(self, chunk_ids: Sequence[ChunkId]) -> dict[ChunkId, NDArray[np.float32]]:
         """Return the vectors of those chunks that have one."""
-        records = self.insist(
+        records = self.send_with_retries(
             "read vectors",
             lambda client: client.retrieve(
                 self._plan.name,
                 self.ids_of(chunk_ids),
                 with_payload=["chunk_id"],
                 with_vectors=True,
-                consistency=consistency_of(self._plan),
+                consistency=read_consistency_of(self._plan),
             ),
         )
         return {chunk_id_in(record): self._vector_of(record) for record in records}
 
     def chunk_ids(self) -> Iterator[ChunkId]:
         """Yield the chunks of all points, page by page."""
-        send = partial(self.insist, "list vectors")
+        send = partial(self.send_with_retries, "list vectors")
         records = scroll(send, self._plan, self._plan.name, self.filter(), fields=["chunk_id"])
         return map(chunk_id_in, records)
 
@@ -239,12 +239,12 @@ class IndexPoints:
 
     def delete(self, selector: models.PointsSelector) -> None:
         """Delete points, and wait until it is done."""
-        self.insist("delete vectors", lambda client: client.delete(self._plan.name, selector, wait=True))
+        self.send_with_retries("delete vectors", lambda client: client.delete(self._plan.name, selector, wait=True))
 
     def upsert(self, points: Sequence[VectorPoint]) -> None:
         """Write points, and wait until it is done."""
         structs = list(map(self.point_of, points))
-        self.insist("write vectors", lambda client: client.upsert(self._plan.name, structs, wait=True))
+        self.send_with_retries("write vectors", lambda client: client.upsert(self._plan.name, structs, wait=True))
 
     def point_of(self, point: VectorPoint) -> models.PointStruct:
         """Return the server's point of a vector.
@@ -267,7 +267,7 @@ class IndexPoints:
         """Return the ids of the points of some chunks."""
         return [self._id_of(chunk_id) for chunk_id in chunk_ids]
 
-    def filter(self, scope: VectorScope = _EVERYWHERE, *, among: Iterable[ChunkId] | None = None) -> models.Filter:
+    def filter(self, scope: VectorScope = _UNLIMITED_SCOPE, *, among: Iterable[ChunkId] | None = None) -> models.Filter:
         """Return the filter for every point of the index, or for those in a scope, or of some chunks."""
         own: list[models.Condition] = [
             models.FieldCondition(key=INDEX_FIELD, match=models.MatchValue(value=self._index_id))

@@ -19,7 +19,7 @@ from bert.downloads import wheel_of
 from bert.graph import WORDS, FourBitTable, Shape
 from bert.reference import Reference
 
-from directory_indexer.embedding.embedded import Vocabulary, windows
+from directory_indexer.embedding.embedded import Vocabulary, split_into_windows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +57,9 @@ class Published(NamedTuple):
         return Reference(
             SHAPE,
             self.weights,
-            lambda text: windows(vocabulary.token_ids(text, limit=MAX_TOKENS), prefix=(), size=MAX_TOKENS)[0],
+            lambda text: split_into_windows(vocabulary.token_ids(text, limit=MAX_TOKENS), prefix=(), size=MAX_TOKENS)[
+                0
+            ],
         )
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import fields_of
+from directory_indexer.server.mcp.schemas import record_fields
 
 ROOT = Path(__file__).parents[3]
 
@@ -21,5 +21,5 @@ def test_the_pages_describe_every_field_as_the_records_do() -> None:
 
 def test_every_field_is_described_in_a_sentence() -> None:
     for record in (one for tool in TOOLS for one in (tool.arguments, tool.answer)):
-        for field in fields_of(record):
+        for field in record_fields(record):
             assert field.description.endswith((".", "…")), (record, field.name)

@@ -10,12 +10,12 @@ import pytest
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.server.middleware.access import (
-    SHORTEST_TOKEN,
+    MIN_TOKEN_CHARS,
     TOKEN_VARIABLE,
     Access,
     HttpAddress,
+    host_names,
     listening_socket,
-    names_of,
     parse_address,
     read_token,
 )
@@ -77,20 +77,20 @@ def test_keys_are_as_good_as_a_token() -> None:
 
 def test_an_empty_name_is_none_to_be_called_by() -> None:
     with pytest.raises(UsageError, match="--allow-host"):
-        names_of(["nas.local", " "], HttpAddress("127.0.0.1", 80))
+        host_names(["nas.local", " "], HttpAddress("127.0.0.1", 80))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104 - only named
 def test_a_server_on_every_address_is_called_by_the_name_of_its_machine(host: str) -> None:
-    assert names_of(["nas.local"], HttpAddress(host, 80)) == ("nas.local", socket.gethostname())
+    assert host_names(["nas.local"], HttpAddress(host, 80)) == ("nas.local", socket.gethostname())
 
 
 def test_a_server_on_one_address_has_the_given_names_alone() -> None:
-    assert names_of(["nas.local"], HttpAddress("127.0.0.1", 80)) == ("nas.local",)
+    assert host_names(["nas.local"], HttpAddress("127.0.0.1", 80)) == ("nas.local",)
 
 
 def test_a_token_of_the_least_length_is_long_enough() -> None:
-    shortest = "x" * SHORTEST_TOKEN
+    shortest = "x" * MIN_TOKEN_CHARS
     assert read_token(None, {TOKEN_VARIABLE: shortest}) == shortest
     with pytest.raises(UsageError, match="at least"):
         read_token(None, {TOKEN_VARIABLE: shortest[1:]})

@@ -35,7 +35,7 @@ from directory_indexer.server.rest.operations import (
     Router,
     Services,
 )
-from directory_indexer.server.rest.responses import problem_of
+from directory_indexer.server.rest.responses import problem_of_error
 from directory_indexer.storage.registry.keys import Key
 
 SECRET_WORDS = "/home/anna/private.db"  # noqa: S105 - that must not be told
@@ -154,7 +154,7 @@ def test_what_names_no_collection_is_about_the_index_itself() -> None:
     ],
 )
 def test_an_error_says_no_more_than_its_client_may_hear(error: DirIndexError, status: int, name: str) -> None:
-    problem = problem_of(error)
+    problem = problem_of_error(error)
     assert (problem.status, problem.error) == (status, name)
     assert SECRET_WORDS not in problem.detail
     assert problem.detail
@@ -162,5 +162,5 @@ def test_an_error_says_no_more_than_its_client_may_hear(error: DirIndexError, st
 
 
 def test_an_error_tells_what_a_client_can_do_and_not_what_the_operator_can() -> None:
-    assert problem_of(UsageError("no", hint="write it so")).detail == "no (write it so)"
-    assert problem_of(UsageError("no", hint="dirindex index --yes")).detail == "no"
+    assert problem_of_error(UsageError("no", hint="write it so")).detail == "no (write it so)"
+    assert problem_of_error(UsageError("no", hint="dirindex index --yes")).detail == "no"

@@ -14,12 +14,12 @@ from openapi_spec_validator import validate
 
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.mcp.schemas import record_schema
 from directory_indexer.server.rest.catalogue import OPERATIONS
-from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, pages
+from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, documentation_pages
 from directory_indexer.server.rest.operations import HttpOperation, Router
 
-PAGES = pages(OPERATIONS)
+PAGES = documentation_pages(OPERATIONS)
 DOCUMENT: dict[str, Any] = json.loads(PAGES[OPENAPI_PATH].content)
 
 
@@ -78,7 +78,7 @@ def test_every_field_of_an_answer_is_described() -> None:
 
 
 def test_what_tools_and_the_api_both_take_is_described_alike() -> None:
-    search = schema_of(next(tool.arguments for tool in TOOLS if tool.name == "search"))["properties"]
+    search = record_schema(next(tool.arguments for tool in TOOLS if tool.name == "search"))["properties"]
     api = next(one.schema for one in OPERATIONS if one.name == "search")["properties"]
     shared = set(search) & set(api)
     assert len(shared) > 8

@@ -21,8 +21,8 @@ from directory_indexer.server.mcp.arguments import (
     InfoArguments,
     SearchCall,
     SimilarArguments,
-    aliases_of,
-    arguments_of,
+    argument_aliases,
+    parse_arguments,
 )
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.rest.arguments import IngestCall, UrlCall
@@ -44,7 +44,7 @@ from directory_indexer.server.rest.catalogue import OPERATIONS
     ],
 )
 def test_what_models_write_for_a_value_is_understood(given: dict[str, Any], expected: SearchCall) -> None:
-    assert arguments_of(SearchCall, {"query": "x", **given}) == expected
+    assert parse_arguments(SearchCall, {"query": "x", **given}) == expected
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_models_write_for_a_value_is_understood(given: dict[str, Any], expe
 def test_an_argument_goes_by_the_name_that_other_systems_have_for_it(
     record: type, of: str, given: dict[str, Any], expected: object
 ) -> None:
-    assert arguments_of(record, given, of=of) == expected
+    assert parse_arguments(record, given, of=of) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_an_argument_that_contradicts_its_other_name_is_refused_with_both_values
     given: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ArgumentError, match=re.escape(words)):
-        arguments_of(SearchCall, {"query": "x", **given}, of="search")
+        parse_arguments(SearchCall, {"query": "x", **given}, of="search")
 
 
 def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> None:
@@ -92,7 +92,7 @@ def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> Non
     tools |= {(entry.name, entry.arguments) for entry in LOCAL_TOOLS.values()}
     called = tools | {(one.name, one.arguments) for one in OPERATIONS}
     called |= {tool[:2] for one in OPERATIONS for tool in one.tools}
-    used = {alias for name, record in called for alias in aliases_of(record, name)}
+    used = {alias for name, record in called for alias in argument_aliases(record, name)}
     assert used == set(ALIASES)
 
 
@@ -122,7 +122,7 @@ def test_every_other_name_stands_for_an_argument_of_a_tool_or_operation() -> Non
 )
 def test_an_argument_that_cannot_be_meant_is_refused_by_name(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ArgumentError) as refusal:
-        arguments_of(SearchCall, {"query": "x", **given})
+        parse_arguments(SearchCall, {"query": "x", **given})
     assert words in refusal.value.message
     assert "\n" not in refusal.value.message
     assert refusal.value.message.encode()
@@ -137,4 +137,4 @@ def test_an_argument_that_cannot_be_meant_is_refused_by_name(given: dict[str, An
 )
 def test_arguments_are_read_or_refused_whatever_they_are(record: type, given: dict[str, Any]) -> None:
     with contextlib.suppress(ArgumentError):
-        assert isinstance(arguments_of(record, given), record)
+        assert isinstance(parse_arguments(record, given), record)

@@ -8,12 +8,12 @@ import pytest
 
 from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware.authentication import (
-    CODE_SECONDS,
+    LOGIN_CODE_SECONDS,
     PAGE_HEADER,
     BrowserSessions,
     SessionSecrets,
 )
-from directory_indexer.server.ui.hosting import LoginLink, address_of, has_screen
+from directory_indexer.server.ui.hosting import LoginLink, can_open_browser, page_url
 
 
 class World:
@@ -47,9 +47,9 @@ def test_a_code_is_good_once(world: World) -> None:
 
 def test_a_code_is_good_for_a_short_time(world: World) -> None:
     code, later = world.browsers.new_code(), world.browsers.new_code()
-    world.now = CODE_SECONDS
+    world.now = LOGIN_CODE_SECONDS
     assert world.browsers.admit(code)
-    world.now = CODE_SECONDS + 1
+    world.now = LOGIN_CODE_SECONDS + 1
     assert world.browsers.admit(later) is None
 
 
@@ -98,7 +98,7 @@ def test_a_server_is_idle_from_the_last_request_on(world: World) -> None:
 
 
 def test_the_code_is_in_the_part_of_the_address_that_is_not_sent() -> None:
-    assert address_of("127.0.0.1", 8766, code="abc", query="a b&c") == "http://127.0.0.1:8766/ui/?q=a+b%26c#code=abc"
+    assert page_url("127.0.0.1", 8766, code="abc", query="a b&c") == "http://127.0.0.1:8766/ui/?q=a+b%26c#code=abc"
 
 
 def test_the_address_is_led_to_by_a_file_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,4 +129,4 @@ def test_the_address_is_led_to_by_a_file_for_its_owner_alone(tmp_path: Path, mon
     ],
 )
 def test_no_browser_takes_the_terminal_of_the_server(platform: str, environ: dict[str, str], opens: bool) -> None:  # noqa: FBT001
-    assert has_screen(platform, environ) is opens
+    assert can_open_browser(platform, environ) is opens

@@ -53,7 +53,7 @@ def _is_stream(scope: Scope) -> bool:
 
 
 async def _end(drain: GracefulShutdown) -> None:
-    await drain.answer_all(within=2 * PATIENCE_SECONDS)
+    await drain.finish_requests(within=2 * PATIENCE_SECONDS)
 
 
 def test_a_request_in_flight_is_answered_and_the_next_one_refused() -> None:
@@ -84,7 +84,7 @@ def test_a_request_that_takes_too_long_is_refused_unless_its_answer_has_begun(
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_request, drain, given)
                 await app.began.wait()
-                await drain.answer_all(within=_AT_ONCE)
+                await drain.finish_requests(within=_AT_ONCE)
         return given
 
     assert anyio.run(scenario) == statuses
@@ -98,7 +98,7 @@ def test_a_stream_that_a_client_listens_to_is_not_waited_for() -> None:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_request, drain, [], "GET")
                 await app.began.wait()
-                await drain.answer_all(within=2 * PATIENCE_SECONDS)
+                await drain.finish_requests(within=2 * PATIENCE_SECONDS)
                 tasks.cancel_scope.cancel()
 
     anyio.run(scenario)

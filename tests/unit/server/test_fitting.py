@@ -14,10 +14,10 @@ from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.ranking.excerpts import narrow_excerpt
 from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
-from directory_indexer.server.mcp.budget import Budgets, cost
-from directory_indexer.server.mcp.schemas import object_for_models
-from directory_indexer.server.mcp.search_answer import Page, fitting_answer
-from directory_indexer.server.mcp.text import search_text
+from directory_indexer.server.mcp.budget import Budgets, count_json_tokens
+from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.search_answer import AnswerPage, search_answer_within_budget
+from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 _FILLER = "Nothing of that is told in this sentence. "
@@ -47,7 +47,9 @@ def hits(n: int, *, text: str = _TEXT, n_files: int = 50) -> tuple[Hit, ...]:
 
 def answer_to(found: tuple[Hit, ...], *, max_tokens: int = Budgets.SEARCH) -> SearchAnswer:
     request = SearchRequest("whales")
-    return fitting_answer(SearchResult(request, found), Page(parse_cursor("", question=()), max_tokens, IndexSummary()))
+    return search_answer_within_budget(
+        SearchResult(request, found), AnswerPage(parse_cursor("", question=()), max_tokens, IndexSummary())
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,8 +58,8 @@ def answer_to(found: tuple[Hit, ...], *, max_tokens: int = Budgets.SEARCH) -> Se
 def test_ten_hits_are_shown_by_default_however_long_their_excerpts_are(text: str) -> None:
     answer = answer_to(hits(10, text=text))
     assert len(answer.hits) == 10
-    assert cost(object_for_models(answer)) <= Budgets.SEARCH
-    assert cost(search_text(answer)) <= Budgets.SEARCH
+    assert count_json_tokens(record_to_object(answer)) <= Budgets.SEARCH
+    assert count_json_tokens(format_search_answer(answer)) <= Budgets.SEARCH
     assert answer.left_out is None
 
 

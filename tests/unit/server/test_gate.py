@@ -18,18 +18,18 @@ from directory_indexer.server.middleware.access import Access, HttpAddress
 from directory_indexer.server.middleware.authentication import Authenticator, LoginThrottle
 from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
 from directory_indexer.server.middleware.limits import (
-    MOST_ANSWERS,
-    MOST_BYTES_OF_KEY,
-    MOST_OF_KEY,
-    Buckets,
+    MAX_ANSWERS,
+    MAX_BYTES_OF_KEY,
+    MAX_REQUESTS_OF_KEY,
+    BudgetClaim,
     Budgets,
-    Claim,
     Rate,
-    Stage,
+    RequestStage,
+    TokenBuckets,
 )
 from directory_indexer.server.middleware.monitoring import LogFormat, Metrics, formatter
-from directory_indexer.server.middleware.request_context import CONNECTION, Route, context_of, request_id
-from directory_indexer.storage.registry.keys import Key, digest_of
+from directory_indexer.server.middleware.request_context import CONNECTION_KEY, Route, context_of, request_id
+from directory_indexer.storage.registry.keys import Key, digest_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,11 +44,11 @@ _HOST = f"127.0.0.1:{PORT}"
 _LONGEST = 1000
 
 _KEYS = (
-    Key("ann", digest_of(SECRET), Right.READ),
-    Key("late", digest_of(f"{SECRET}-late"), Right.ADMIN, expires_at=1.0),
-    Key("writer", digest_of(f"{SECRET}-writer"), Right.WRITE),
-    Key("watcher", digest_of(f"{SECRET}-watcher"), Right.METRICS),
-    Key("guest", digest_of(f"{SECRET}-guest"), Right.WRITE, collections=frozenset({"papers"})),
+    Key("ann", digest_secret(SECRET), Right.READ),
+    Key("late", digest_secret(f"{SECRET}-late"), Right.ADMIN, expires_at=1.0),
+    Key("writer", digest_secret(f"{SECRET}-writer"), Right.WRITE),
+    Key("watcher", digest_secret(f"{SECRET}-watcher"), Right.METRICS),
+    Key("guest", digest_secret(f"{SECRET}-guest"), Right.WRITE, collections=frozenset({"papers"})),
 )
 _PLACES = {
     "/read": Route("/read", Right.READ, _LONGEST, collection="default"),
@@ -121,7 +121,7 @@ class World:
                 login_throttle=LoginThrottle(clock=lambda: self.now),
                 on_use=self.used.append,
             ),
-            buckets=Buckets(rate or Rate(100, 200), clock=lambda: self.now),
+            buckets=TokenBuckets(rate or Rate(100, 200), clock=lambda: self.now),
             answers_to=lambda host: access.answers_to(host, PORT),
             trusts=lambda origin: access.trusts(origin, PORT),
             budgets=self.budgets,
@@ -151,7 +151,7 @@ class World:
             "path": path,
             "headers": headers,
             "client": (given.get("client", "192.0.2.1"), 40_000),
-            "state": {CONNECTION: given["connection"]} if "connection" in given else {},
+            "state": {CONNECTION_KEY: given["connection"]} if "connection" in given else {},
             "http_version": given.get("http_version", "1.1"),
         }
         anyio.run(self.gate, scope, receive, send)
@@ -409,23 +409,23 @@ def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not(
     world = World()
     for key in (SECRET, "guess", "", TOKEN):
         world.ask(key=key)
-    assert world.used == [digest_of(SECRET)]
+    assert world.used == [digest_secret(SECRET)]
 
 
-def _fill(world: World, secret: str, stage: Stage, number: int | None = None) -> list[Claim]:
+def _fill(world: World, secret: str, stage: RequestStage, number: int | None = None) -> list[BudgetClaim]:
     """Hold requests of a key in hand: as many as it may, unless a number says otherwise."""
-    claims = [Claim(world.budgets, digest_of(secret)) for _ in range(number or MOST_OF_KEY[stage])]
+    claims = [BudgetClaim(world.budgets, digest_secret(secret)) for _ in range(number or MAX_REQUESTS_OF_KEY[stage])]
     assert not any(claim.enter(stage) for claim in claims)
     return claims
 
 
 def test_a_full_server_says_so_at_once_but_to_those_who_watch_it_or_have_few_requests_in_hand() -> None:
     world = World()
-    for number in range(MOST_ANSWERS // 50):
-        _fill(world, f"{SECRET}-{number}", Stage.ANSWER, 50)
-    few = _fill(world, SECRET, Stage.ANSWER, 7)
+    for number in range(MAX_ANSWERS // 50):
+        _fill(world, f"{SECRET}-{number}", RequestStage.ANSWER, 50)
+    few = _fill(world, SECRET, RequestStage.ANSWER, 7)
     assert world.ask().status == 200
-    few += _fill(world, SECRET, Stage.ANSWER, 1)
+    few += _fill(world, SECRET, RequestStage.ANSWER, 1)
     answer = world.ask()
     assert (answer.status, answer.error, answer.headers["retry-after"]) == (503, "busy", "1")
     assert world.ask(key=TOKEN).status == 200
@@ -438,14 +438,14 @@ def test_a_full_server_says_so_at_once_but_to_those_who_watch_it_or_have_few_req
 @pytest.mark.parametrize(
     ("path", "stage", "connection"),
     [
-        ("/read", Stage.ANSWER, {}),
-        ("/stream", Stage.STREAM, {}),
-        ("/read", Stage.BODY, {"connection": Connection()}),
-        ("/stream", Stage.BODY, {"connection": Connection()}),
+        ("/read", RequestStage.ANSWER, {}),
+        ("/stream", RequestStage.STREAM, {}),
+        ("/read", RequestStage.BODY, {"connection": Connection()}),
+        ("/stream", RequestStage.BODY, {"connection": Connection()}),
     ],
 )
 def test_who_has_as_much_in_hand_as_a_key_may_is_told_so_and_nobody_else(
-    path: str, stage: Stage, connection: dict[str, Any]
+    path: str, stage: RequestStage, connection: dict[str, Any]
 ) -> None:
     world = World()
     claims = _fill(world, SECRET, stage)
@@ -459,7 +459,7 @@ def test_who_has_as_much_in_hand_as_a_key_may_is_told_so_and_nobody_else(
 
 def test_requests_that_were_answered_or_refused_count_no_more() -> None:
     world = World(rate=Rate(1000, 1000))
-    for _ in range(2 * MOST_OF_KEY[Stage.ANSWER]):
+    for _ in range(2 * MAX_REQUESTS_OF_KEY[RequestStage.ANSWER]):
         assert world.ask(body=[b"x", b""]).status == 200
         assert world.ask(body=[b"x", b""], connection=Connection()).status == 200
         assert world.ask(body=[b"x" * 2 * _LONGEST, b""], connection=Connection()).status == 413
@@ -467,7 +467,7 @@ def test_requests_that_were_answered_or_refused_count_no_more() -> None:
 
 def test_a_request_counts_as_one_to_answer_when_its_body_is_there() -> None:
     world = World()
-    claims = _fill(world, SECRET, Stage.ANSWER)
+    claims = _fill(world, SECRET, RequestStage.ANSWER)
     answer = world.ask(body=[b"x", b"y", b""], connection=Connection())
     assert (answer.status, world.app.keys) == (429, ["ann"])
     claims[0].release()
@@ -476,8 +476,8 @@ def test_a_request_counts_as_one_to_answer_when_its_body_is_there() -> None:
 
 def test_bodies_in_hand_of_a_key_have_a_limit_together() -> None:
     world = World()
-    claim = Claim(world.budgets, digest_of(SECRET))
-    assert claim.add_bytes(MOST_BYTES_OF_KEY - 10) is None
+    claim = BudgetClaim(world.budgets, digest_secret(SECRET))
+    assert claim.add_bytes(MAX_BYTES_OF_KEY - 10) is None
     assert [world.ask(body=[b"x" * length, b""]).status for length in (10, 11, 10)] == [200, 429, 200]
     assert world.ask(body=[b"x" * 11, b""], key=TOKEN).status == 200
     claim.release()
@@ -487,7 +487,7 @@ def test_bodies_in_hand_of_a_key_have_a_limit_together() -> None:
 def test_a_connection_by_which_more_of_a_body_would_come_is_closed_with_the_answer_and_known_by_its_key() -> None:
     connection = Connection()
     assert World().ask(body=[b"x" * 2 * _LONGEST, b""], connection=connection).headers["connection"] == "close"
-    assert connection.owner == digest_of(SECRET)
+    assert connection.owner == digest_secret(SECRET)
     connection.awaits_body = False
     assert "connection" not in World().ask(body=[b"x", b""], connection=connection).headers
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.core.paths import FilePath
-from directory_indexer.server.index_jobs import Job, covers, percent, result_of
+from directory_indexer.server.index_jobs import Job, percent_done, run_covers, run_state
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 
 RUN = RunRecord(
@@ -31,20 +31,20 @@ RUN = RunRecord(
     ],
 )
 def test_every_outcome_has_a_state_and_a_next_step(outcome: Outcome | None, state: str) -> None:
-    result = result_of(RUN._replace(outcome=outcome), joined=False)
+    result = run_state(RUN._replace(outcome=outcome), joined=False)
     assert (result.id, result.state) == ("run-7", state)
     assert result.next_step
 
 
 def test_a_run_whose_process_was_killed_has_failed() -> None:
-    result = result_of(RUN, joined=True, was_killed=True)
+    result = run_state(RUN, joined=True, was_killed=True)
     assert result.state == "failed"
     assert result.message
 
 
 def test_the_directories_of_a_run_are_told_one_by_one() -> None:
     run = RUN._replace(directories=(FilePath("/a/my docs"), FilePath("/a/it's")))
-    assert result_of(run, joined=False).directories == ("/a/my docs", "/a/it's")
+    assert run_state(run, joined=False).directories == ("/a/my docs", "/a/it's")
 
 
 def test_a_run_of_another_process_that_had_the_same_number_is_not_that_of_a_job() -> None:
@@ -57,20 +57,20 @@ def test_a_run_of_another_process_that_had_the_same_number_is_not_that_of_a_job(
 
 
 def test_a_run_covers_the_directories_that_it_names() -> None:
-    assert covers(RUN, FilePath("/a/docs"))
-    assert covers(RUN, FilePath("/a/notes"))
-    assert not covers(RUN, FilePath("/a"))
-    assert not covers(RUN, FilePath("/a/doc"))
+    assert run_covers(RUN, FilePath("/a/docs"))
+    assert run_covers(RUN, FilePath("/a/notes"))
+    assert not run_covers(RUN, FilePath("/a"))
+    assert not run_covers(RUN, FilePath("/a/doc"))
 
 
 @given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
 def test_progress_never_goes_back_while_files_are_read_and_then_embedded(read: int, more: int, embedded: int) -> None:
     def at(files: int, chunks: int, total: int) -> float:
         progress = RunProgress(Phase.EMBEDDING, files, 100, chunks_done=chunks, chunks_total=total)
-        return percent(result_of(RUN._replace(progress=progress), joined=False))
+        return percent_done(run_state(RUN._replace(progress=progress), joined=False))
 
     assert 0 < at(read, 0, 0) <= at(min(read + more, 100), 0, 0) <= at(100, 0, 100) <= at(100, embedded, 100) < 100
 
 
 def test_an_ended_run_is_whole() -> None:
-    assert percent(result_of(RUN._replace(outcome=Outcome.COMPLETED), joined=False)) == 100
+    assert percent_done(run_state(RUN._replace(outcome=Outcome.COMPLETED), joined=False)) == 100

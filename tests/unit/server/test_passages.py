@@ -8,7 +8,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
-from directory_indexer.server.mcp.text import search_text
+from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 HIT = Hit(
@@ -29,7 +29,7 @@ HIT = Hit(
 def text_of(hit: Hit) -> str:
     result = SearchResult(SearchRequest("a"), (hit,))
     answer = search_answer(result, index=IndexSummary(), hits=[passage_of(hit)], next_cursor=None)
-    return search_text(answer)
+    return format_search_answer(answer)
 
 
 def test_other_files_with_the_passage_are_named_with_their_count() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import directory_indexer
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import schema_of
+from directory_indexer.server.mcp.schemas import record_schema
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,6 +42,6 @@ def test_the_documentation_names_every_tool_and_argument() -> None:
     text = (ROOT / "docs/mcp.md").read_text(encoding="utf-8")
     for entry in TOOLS:
         assert f"### `{entry.name}`" in text
-        properties: dict[str, Any] = schema_of(entry.arguments)["properties"]
+        properties: dict[str, Any] = record_schema(entry.arguments)["properties"]
         missing = [name for name in properties if f"`{name}`" not in text]
         assert not missing

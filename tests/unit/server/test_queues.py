@@ -11,9 +11,9 @@ import pytest
 from directory_indexer.api.operations import Pool
 from directory_indexer.core.errors import BusyError
 from directory_indexer.server.mcp.executor import ToolExecutor
-from directory_indexer.server.mcp.tool_results import failure_text
+from directory_indexer.server.mcp.tool_results import format_error_with_next_call
 from directory_indexer.server.mcp.tools import Tools
-from directory_indexer.server.rest.responses import problem_of
+from directory_indexer.server.rest.responses import problem_of_error
 
 _PATIENCE_SECONDS = 60
 
@@ -44,7 +44,7 @@ def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answ
 
 def test_both_kinds_of_clients_are_told_to_come_back() -> None:
     error = BusyError("the server has as much to do as it can take")
-    assert "repeat the call" in failure_text(error)
-    problem = problem_of(error)
+    assert "repeat the call" in format_error_with_next_call(error)
+    problem = problem_of_error(error)
     assert (problem.status, problem.error) == (503, "busy")
     assert problem.retry_seconds

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from directory_indexer.api.fields import Only, to_json_object
 from directory_indexer.server.mcp.arguments import IN_COLLECTION
-from directory_indexer.server.mcp.budget import cost, most_that_fit
+from directory_indexer.server.mcp.budget import count_json_tokens, largest_number_that_fits
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import object_for_models, schema_of
+from directory_indexer.server.mcp.schemas import record_schema, record_to_object
 from directory_indexer.server.mcp.tool_results import listed_tools
 from directory_indexer.server.startup import INSTRUCTIONS
 
@@ -41,7 +41,7 @@ class Example(NamedTuple):
 
 
 def test_a_schema_says_everything_without_references_unions_and_nulls() -> None:
-    assert schema_of(Example) == {
+    assert record_schema(Example) == {
         "type": "object",
         "properties": {
             "text": {"type": "string", "description": "A text.", "minLength": 1, "maxLength": 5},
@@ -75,8 +75,8 @@ def test_programs_get_every_key_and_models_what_says_something() -> None:
         "inner": [{"number": 0}],
         "is_on": False,
     }
-    assert object_for_models(example) == {"text": "x", "inner": [{"number": 0}]}
-    assert object_for_models(example._replace(is_on=True, counts={"a": 0}))["counts"] == {"a": 0}
+    assert record_to_object(example) == {"text": "x", "inner": [{"number": 0}]}
+    assert record_to_object(example._replace(is_on=True, counts={"a": 0}))["counts"] == {"a": 0}
 
 
 def test_every_tool_is_described_for_a_model_that_never_saw_it() -> None:
@@ -84,7 +84,7 @@ def test_every_tool_is_described_for_a_model_that_never_saw_it() -> None:
     for entry in TOOLS:
         assert 60 < len(entry.description) < 600
         assert entry.answer is not None
-        arguments, result = schema_of(entry.arguments), schema_of(entry.answer)
+        arguments, result = record_schema(entry.arguments), record_schema(entry.answer)
         assert all(one["description"] for one in (arguments["properties"] | result["properties"]).values())
         assert not any(word in json.dumps([arguments, result]) for word in ("anyOf", "$ref", "null"))
 
@@ -99,7 +99,7 @@ def test_an_argument_that_is_listed_without_its_meaning_has_it_in_a_tool_above()
     told = {"collection": IN_COLLECTION}
     for entry, tool in zip(TOOLS, listed_tools(TOOLS), strict=True):
         assert any(sign in entry.description for sign in ("Use it", "related")), entry.name
-        meant = schema_of(entry.arguments)["properties"]
+        meant = record_schema(entry.arguments)["properties"]
         assert list(meant) == list(tool.input_schema["properties"])
         for name, listed in tool.input_schema["properties"].items():
             said = listed.get("description") or told[name]
@@ -110,9 +110,9 @@ def test_an_argument_that_is_listed_without_its_meaning_has_it_in_a_tool_above()
 @given(st.text())
 def test_a_token_is_three_bytes_of_json(text: str) -> None:
     size = len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
-    assert cost(text) * 3 >= size > (cost(text) - 1) * 3
+    assert count_json_tokens(text) * 3 >= size > (count_json_tokens(text) - 1) * 3
 
 
 @given(st.integers(0, 200), st.integers(0, 250))
 def test_as_many_as_fit_are_found(most: int, limit: int) -> None:
-    assert most_that_fit(most, lambda n: n <= limit) == min(most, limit)
+    assert largest_number_that_fits(most, lambda n: n <= limit) == min(most, limit)

@@ -6,7 +6,7 @@ from typing import Any
 
 from directory_indexer.api.hits import Passage
 from directory_indexer.server.mcp import clients
-from directory_indexer.server.mcp.clients import Client, ReturnedLines, ReturnedPassages, without_excerpt
+from directory_indexer.server.mcp.clients import Client, ReturnedLines, ReturnedPassages, omit_returned_excerpt
 
 
 def passage(number: int, *, line: int = 3, excerpt: str = "one\ntwo") -> Passage:
@@ -45,10 +45,10 @@ def test_the_client_that_was_idle_longest_is_forgotten_first() -> None:
 def test_only_what_was_shown_is_left_out() -> None:
     token = clients.returned_lines.set({"1": ReturnedLines(2, 4)})
     try:
-        assert without_excerpt(passage(1)).excerpt == ""
-        assert without_excerpt(passage(1)).shown_before == "2-4"
-        assert without_excerpt(passage(1, line=5)) == passage(1, line=5)
-        assert without_excerpt(passage(2)) == passage(2)
+        assert omit_returned_excerpt(passage(1)).excerpt == ""
+        assert omit_returned_excerpt(passage(1)).shown_before == "2-4"
+        assert omit_returned_excerpt(passage(1, line=5)) == passage(1, line=5)
+        assert omit_returned_excerpt(passage(2)) == passage(2)
     finally:
         clients.returned_lines.reset(token)
 

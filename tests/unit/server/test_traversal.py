@@ -18,8 +18,14 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.texts import read_text
 from directory_indexer.server.mcp.index_tool import directories_to_index
-from directory_indexer.server.mcp.tool_results import failure_text
-from directory_indexer.server.path_resolution import URI_PREFIX, indexed_file, name_in_uri, scope_of, uri_of
+from directory_indexer.server.mcp.tool_results import format_error_with_next_call
+from directory_indexer.server.path_resolution import (
+    URI_PREFIX,
+    directories_of_scope,
+    indexed_file,
+    path_in_uri,
+    resource_uri,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,8 +174,8 @@ def test_there_are_at_least_sixty_attempts() -> None:
 def test_what_is_not_in_the_index_is_refused_by_path(app: App, root: Path, attempt: str) -> None:
     with app.docstore.snapshot() as snapshot, pytest.raises(DirIndexError) as refusal:
         indexed_file(snapshot, attempt.format(root=root))
-    assert "Next: " in failure_text(refusal.value)
-    assert "SECRET" not in failure_text(refusal.value)
+    assert "Next: " in format_error_with_next_call(refusal.value)
+    assert "SECRET" not in format_error_with_next_call(refusal.value)
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
@@ -180,14 +186,14 @@ def test_what_is_not_in_the_index_is_refused_as_a_resource(
     path = attempt.format(root=root).encode("utf-8", "surrogatepass")
     tail = quote(path, safe="") if is_quoted else path.decode("utf-8", "surrogatepass").lstrip("/")
     with app.docstore.snapshot() as snapshot, pytest.raises(DirIndexError):
-        indexed_file(snapshot, name_in_uri(URI_PREFIX + tail))
+        indexed_file(snapshot, path_in_uri(URI_PREFIX + tail))
 
 
 @pytest.mark.parametrize("attempt", ["/etc", "/", "{root}-evil", "{root}/../outside", "{root}/link-to-outside", "\0"])
 def test_a_search_outside_of_the_index_is_refused(app: App, root: Path, attempt: str) -> None:
     with app.docstore.snapshot() as snapshot:
         try:
-            found = scope_of(snapshot, attempt.format(root=root))
+            found = directories_of_scope(snapshot, attempt.format(root=root))
         except (NotIndexedError, UsageError):
             return
     assert all(str(root).startswith(path.rstrip("/") + "/") or path == "/" for path in found)
@@ -229,7 +235,7 @@ def test_both_unicode_forms_of_a_name_find_the_file(app: App, root: Path, form: 
 def test_a_uri_leads_back_to_its_file(app: App, root: Path, name: str) -> None:
     path = file_path(root / name)
     with app.docstore.snapshot() as snapshot:
-        assert indexed_file(snapshot, name_in_uri(uri_of(path))) == path
+        assert indexed_file(snapshot, path_in_uri(resource_uri(path))) == path
 
 
 def test_a_file_that_became_a_link_is_still_served_from_the_index(app: App, root: Path) -> None:

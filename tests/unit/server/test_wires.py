@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from directory_indexer.server.stdio import _Lines, _Writer
+from directory_indexer.server.stdio import _NonBlockingWriter, _StdinLines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the SDK waits in threads there")
 
 
-async def _all_lines(lines: _Lines) -> list[str]:
+async def _all_lines(lines: _StdinLines) -> list[str]:
     return [line async for line in lines]
 
 
@@ -35,7 +35,7 @@ def test_lines_are_whole_however_they_arrive() -> None:
     async def both() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(send)
-            found.extend(await _all_lines(_Lines(b"read before\nand ", reader)))
+            found.extend(await _all_lines(_StdinLines(b"read before\nand ", reader)))
 
     try:
         anyio.run(both)
@@ -49,7 +49,7 @@ def test_a_file_can_stand_in_the_place_of_a_pipe(tmp_path: Path) -> None:
     path.write_bytes(b"one\ntwo\n")
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        assert anyio.run(_all_lines, _Lines(b"", descriptor)) == ["one\n", "two\n"]
+        assert anyio.run(_all_lines, _StdinLines(b"", descriptor)) == ["one\n", "two\n"]
     finally:
         os.close(descriptor)
 
@@ -67,7 +67,7 @@ def test_a_client_that_reads_slowly_gets_everything_and_holds_up_nobody() -> Non
     async def both() -> None:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read_slowly)
-            await _Writer(writer).write(text)
+            await _NonBlockingWriter(writer).write(text)
 
     try:
         anyio.run(both)

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from directory_indexer.server.rest.catalogue.administration import ADMINISTRATION, COLLECTIONS, PROGRESS, SERVICE
-from directory_indexer.server.rest.catalogue.documents import READING, SENDING
-from directory_indexer.server.rest.catalogue.page import PAGE
+from directory_indexer.server.rest.catalogue.administration import (
+    ADMIN_OPERATIONS,
+    COLLECTION_OPERATIONS,
+    PROGRESS_OPERATIONS,
+    SERVICE_OPERATIONS,
+)
+from directory_indexer.server.rest.catalogue.documents import READ_OPERATIONS, SEND_OPERATIONS
+from directory_indexer.server.rest.catalogue.page import OPERATIONS_OF_PAGE
 
-OPERATIONS = (*READING, *SENDING, *COLLECTIONS, *PROGRESS, *ADMINISTRATION, *SERVICE)
-PAGE_OPERATIONS = (*OPERATIONS, *PAGE)
+OPERATIONS = (
+    *READ_OPERATIONS,
+    *SEND_OPERATIONS,
+    *COLLECTION_OPERATIONS,
+    *PROGRESS_OPERATIONS,
+    *ADMIN_OPERATIONS,
+    *SERVICE_OPERATIONS,
+)
+PAGE_OPERATIONS = (*OPERATIONS, *OPERATIONS_OF_PAGE)
 """The operations of a server with the page."""

@@ -7,24 +7,24 @@ from directory_indexer.api.operations import Pool
 from directory_indexer.api.runs import OperationEntry, OperationList
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import IndexCall
-from directory_indexer.server.middleware.monitoring import CONTENT_TYPE
+from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE
 from directory_indexer.server.rest import administration, arguments, background
 from directory_indexer.server.rest.administration import Health, Readiness
 from directory_indexer.server.rest.catalogue.documents import (
-    NO_COLLECTION,
-    NO_OPERATION,
-    OCCUPIED,
-    TO_COLLECTION,
-    TO_OPERATION,
+    COLLECTION_NOT_FOUND,
+    LINKS_TO_COLLECTION,
+    LINKS_TO_OPERATION,
+    OPERATION_CONFLICT,
+    OPERATION_NOT_FOUND,
 )
 from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH
 from directory_indexer.server.rest.operations import (
-    AsTool,
     HttpOperation,
+    ToolVariant,
 )
 from directory_indexer.storage.registry.operations import OperationKind
 
-COLLECTIONS = (
+COLLECTION_OPERATIONS = (
     HttpOperation(
         "listCollections",
         "List collections",
@@ -35,7 +35,7 @@ COLLECTIONS = (
         Pool.SEARCH,
         route="GET /api/v1/collections",
         about_all=True,
-        tools=(AsTool("list_collections", arguments.NoArguments),),
+        tools=(ToolVariant("list_collections", arguments.NoArguments),),
     ),
     HttpOperation(
         "getCollection",
@@ -46,7 +46,7 @@ COLLECTIONS = (
         administration.collection,
         Pool.SEARCH,
         route="GET /api/v1/collections/{collection}",
-        failures=NO_COLLECTION,
+        failures=COLLECTION_NOT_FOUND,
     ),
     HttpOperation(
         "putCollection",
@@ -59,9 +59,9 @@ COLLECTIONS = (
         needs=Right.ADMIN,
         route="PUT /api/v1/collections/{collection}",
         status=201,
-        failures={**NO_COLLECTION, 409: "It is being deleted."},
+        failures={**COLLECTION_NOT_FOUND, 409: "It is being deleted."},
         also={200: "It was there already."},
-        links=TO_COLLECTION,
+        links=LINKS_TO_COLLECTION,
     ),
     HttpOperation(
         "deleteCollection",
@@ -74,13 +74,13 @@ COLLECTIONS = (
         needs=Right.ADMIN,
         route="DELETE /api/v1/collections/{collection}",
         status=204,
-        failures=NO_COLLECTION,
+        failures=COLLECTION_NOT_FOUND,
         also={202: "It is gone for everybody, and is removed from the disk when nobody writes to it any more."},
     ),
 )
 
 
-PROGRESS = (
+PROGRESS_OPERATIONS = (
     HttpOperation(
         "index",
         "Index or refresh",
@@ -94,7 +94,7 @@ PROGRESS = (
         route="POST /api/v1/index",
         status=202,
         failures={404: "There is no such collection; or nothing is indexed yet, and no directory is allowed."},
-        links=TO_OPERATION,
+        links=LINKS_TO_OPERATION,
     ),
     HttpOperation(
         "listOperations",
@@ -106,7 +106,7 @@ PROGRESS = (
         background.operations,
         Pool.READ,
         route="GET /api/v1/operations",
-        failures=NO_COLLECTION,
+        failures=COLLECTION_NOT_FOUND,
     ),
     HttpOperation(
         "getOperation",
@@ -116,7 +116,7 @@ PROGRESS = (
         OperationEntry,
         background.operation,
         route="GET /api/v1/operations/{operation_id}",
-        failures=NO_OPERATION,
+        failures=OPERATION_NOT_FOUND,
         about_all=True,
     ),
     HttpOperation(
@@ -131,7 +131,7 @@ PROGRESS = (
         needs=Right.WRITE,
         route="DELETE /api/v1/operations/{operation_id}",
         status=202,
-        failures={**NO_OPERATION, 409: "It has ended already."},
+        failures={**OPERATION_NOT_FOUND, 409: "It has ended already."},
         about_all=True,
     ),
     HttpOperation(
@@ -145,7 +145,7 @@ PROGRESS = (
         needs=Right.WRITE,
         route="POST /api/v1/operations/{operation_id}/pause",
         status=202,
-        failures={**NO_OPERATION, 409: "It has ended already."},
+        failures={**OPERATION_NOT_FOUND, 409: "It has ended already."},
         about_all=True,
     ),
     HttpOperation(
@@ -159,26 +159,26 @@ PROGRESS = (
         needs=Right.WRITE,
         route="POST /api/v1/operations/{operation_id}/resume",
         status=202,
-        failures={**NO_OPERATION, 409: "It is not paused, or has ended."},
+        failures={**OPERATION_NOT_FOUND, 409: "It is not paused, or has ended."},
         about_all=True,
     ),
 )
 
 
-ADMINISTRATION = (
+ADMIN_OPERATIONS = (
     HttpOperation(
         "optimize",
         "Optimise a collection",
         "Check the index of a collection, mend what can be mended, and write it anew without gaps.",
         arguments.AdminCall,
         OperationEntry,
-        administration.begin(OperationKind.OPTIMIZE),
+        administration.start_handler(OperationKind.OPTIMIZE),
         Pool.READ,
         needs=Right.ADMIN,
         route="POST /api/v1/admin/optimize",
         status=202,
-        failures=OCCUPIED,
-        links=TO_OPERATION,
+        failures=OPERATION_CONFLICT,
+        links=LINKS_TO_OPERATION,
     ),
     HttpOperation(
         "rebuild",
@@ -186,13 +186,13 @@ ADMINISTRATION = (
         "Read all files and documents of a collection again, changed or not.",
         arguments.AdminCall,
         OperationEntry,
-        administration.begin(OperationKind.REBUILD),
+        administration.start_handler(OperationKind.REBUILD),
         Pool.READ,
         needs=Right.ADMIN,
         route="POST /api/v1/admin/rebuild",
         status=202,
-        failures=OCCUPIED,
-        links=TO_OPERATION,
+        failures=OPERATION_CONFLICT,
+        links=LINKS_TO_OPERATION,
     ),
     HttpOperation(
         "backup",
@@ -205,8 +205,8 @@ ADMINISTRATION = (
         needs=Right.ADMIN,
         route="POST /api/v1/admin/backup",
         status=202,
-        failures=OCCUPIED,
-        links=TO_OPERATION,
+        failures=OPERATION_CONFLICT,
+        links=LINKS_TO_OPERATION,
         about_all=True,
     ),
     HttpOperation(
@@ -216,18 +216,18 @@ ADMINISTRATION = (
         "is kept of requests and operations that have ended.",
         arguments.AdminCall,
         OperationEntry,
-        administration.begin(OperationKind.PURGE),
+        administration.start_handler(OperationKind.PURGE),
         Pool.READ,
         needs=Right.ADMIN,
         route="POST /api/v1/admin/purge",
         status=202,
-        failures=OCCUPIED,
-        links=TO_OPERATION,
+        failures=OPERATION_CONFLICT,
+        links=LINKS_TO_OPERATION,
     ),
 )
 
 
-SERVICE = (
+SERVICE_OPERATIONS = (
     HttpOperation(
         "health",
         "Health",
@@ -271,7 +271,7 @@ SERVICE = (
         administration.metrics,
         needs=Right.METRICS,
         route="GET /metrics",
-        media_type=CONTENT_TYPE,
+        media_type=METRICS_CONTENT_TYPE,
     ),
     HttpOperation(
         "openapi",

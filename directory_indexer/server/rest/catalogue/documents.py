@@ -12,40 +12,47 @@ from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.rest import arguments, documents, ingesting, originals, previews, search
 from directory_indexer.server.rest.operations import (
-    LONGEST_FILE,
-    LONGEST_TEXTS,
-    AsTool,
+    MAX_TEXTS_BYTES,
+    MAX_UPLOAD_BYTES,
     Body,
     HttpOperation,
+    ToolVariant,
 )
 
-NO_COLLECTION = {404: "There is no such collection."}
-NO_DOCUMENT = {404: "There is no such document."}
-NO_OPERATION = {404: "There is no such operation."}
-NOTHING_THERE = {404: "There is no such collection, or nothing is indexed at this path."}
-TAKEN = {200: "It was there already, and is replaced or the same.", 202: "It is kept; Location says how far it is."}
-NOT_TAKEN = {
-    **NO_COLLECTION,
+COLLECTION_NOT_FOUND = {404: "There is no such collection."}
+DOCUMENT_NOT_FOUND = {404: "There is no such document."}
+OPERATION_NOT_FOUND = {404: "There is no such operation."}
+NOT_INDEXED = {404: "There is no such collection, or nothing is indexed at this path."}
+SUCCESSES_OF_SENDING = {
+    200: "It was there already, and is replaced or the same.",
+    202: "It is kept; Location says how far it is.",
+}
+FAILURES_OF_SENDING = {
+    **COLLECTION_NOT_FOUND,
     409: "It is there already and must not be replaced, or is being deleted; or its request is still being answered.",
     413: "It is too large.",
     422: "It is empty, cannot be read, or holds a secret; or an argument is wrong.",
     507: "There is no room left on the disk.",
 }
-NOT_FETCHED = {502: "Its server cannot be reached, or does not answer as it should."}
-OCCUPIED = {**NO_COLLECTION, 409: "Another administrative operation goes on: detail names it."}
-OF_DOCUMENT = {"doc_id": "/doc_id", "collection": "/document/collection"}
-TO_DOCUMENT = {"getDocument": OF_DOCUMENT, "getOriginal": OF_DOCUMENT, "deleteDocument": OF_DOCUMENT}
-OF_OPERATION = {"operation_id": "/id"}
-TO_OPERATION = {
-    "getOperation": OF_OPERATION,
-    "pauseOperation": OF_OPERATION,
-    "resumeOperation": OF_OPERATION,
-    "cancelOperation": OF_OPERATION,
+URL_NOT_FETCHED = {502: "Its server cannot be reached, or does not answer as it should."}
+OPERATION_CONFLICT = {**COLLECTION_NOT_FOUND, 409: "Another administrative operation goes on: detail names it."}
+ARGUMENTS_FROM_DOCUMENT = {"doc_id": "/doc_id", "collection": "/document/collection"}
+LINKS_TO_DOCUMENT = {
+    "getDocument": ARGUMENTS_FROM_DOCUMENT,
+    "getOriginal": ARGUMENTS_FROM_DOCUMENT,
+    "deleteDocument": ARGUMENTS_FROM_DOCUMENT,
 }
-TO_COLLECTION = {"getCollection": {"collection": "/name"}, "deleteCollection": {"collection": "/name"}}
+ARGUMENTS_FROM_OPERATION = {"operation_id": "/id"}
+LINKS_TO_OPERATION = {
+    "getOperation": ARGUMENTS_FROM_OPERATION,
+    "pauseOperation": ARGUMENTS_FROM_OPERATION,
+    "resumeOperation": ARGUMENTS_FROM_OPERATION,
+    "cancelOperation": ARGUMENTS_FROM_OPERATION,
+}
+LINKS_TO_COLLECTION = {"getCollection": {"collection": "/name"}, "deleteCollection": {"collection": "/name"}}
 
 
-READING = (
+READ_OPERATIONS = (
     HttpOperation(
         "search",
         "Search",
@@ -55,7 +62,7 @@ READING = (
         search.search,
         Pool.SEARCH,
         route="POST /api/v1/search",
-        failures={**NOTHING_THERE, 409: "The index was built by another model; mode keyword can be used."},
+        failures={**NOT_INDEXED, 409: "The index was built by another model; mode keyword can be used."},
     ),
     HttpOperation(
         "grep",
@@ -66,7 +73,7 @@ READING = (
         search.grep,
         Pool.SEARCH,
         route="POST /api/v1/grep",
-        failures=NOTHING_THERE,
+        failures=NOT_INDEXED,
     ),
     HttpOperation(
         "outline",
@@ -77,7 +84,7 @@ READING = (
         search.outline,
         Pool.SEARCH,
         route="GET /api/v1/outline",
-        failures=NOTHING_THERE,
+        failures=NOT_INDEXED,
     ),
     HttpOperation(
         "listDirectories",
@@ -88,7 +95,7 @@ READING = (
         search.describe_directories,
         Pool.SEARCH,
         route="GET /api/v1/directories",
-        failures=NOTHING_THERE,
+        failures=NOT_INDEXED,
     ),
     HttpOperation(
         "listDocuments",
@@ -99,8 +106,8 @@ READING = (
         documents.documents,
         Pool.SEARCH,
         route="GET /api/v1/documents",
-        failures=NOTHING_THERE,
-        tools=(AsTool("list_documents", arguments.ShownDocumentsCall),),
+        failures=NOT_INDEXED,
+        tools=(ToolVariant("list_documents", arguments.ShownDocumentsCall),),
     ),
     HttpOperation(
         "getDocument",
@@ -111,12 +118,12 @@ READING = (
         documents.document,
         Pool.SEARCH,
         route="GET /api/v1/documents/{doc_id}",
-        failures=NO_DOCUMENT,
+        failures=DOCUMENT_NOT_FOUND,
         tools=(
-            AsTool(
+            ToolVariant(
                 "get_document",
                 arguments.ShownDocumentCall,
-                documents.shown_document,
+                documents.document_within_budget,
                 Pool.SEARCH,
                 description="Read a file or document by the id that a list or a search gave, from any line on.",
             ),
@@ -131,7 +138,7 @@ READING = (
         previews.preview,
         Pool.WORKER,
         route="GET /api/v1/documents/{doc_id}/preview",
-        failures=NO_DOCUMENT,
+        failures=DOCUMENT_NOT_FOUND,
     ),
     HttpOperation(
         "drawPage",
@@ -139,7 +146,7 @@ READING = (
         "Draw a page of a PDF, or a picture, and tell where on it the words of a query stand.",
         arguments.PageCall,
         PageAnswer,
-        previews.page,
+        previews.rendered_page,
         Pool.WORKER,
         route="GET /api/v1/documents/{doc_id}/page",
         failures={404: "There is no such document.", 422: "It has no such page, or cannot be drawn."},
@@ -153,7 +160,7 @@ READING = (
         previews.similar,
         Pool.SEARCH,
         route="GET /api/v1/documents/{doc_id}/similar",
-        failures=NO_DOCUMENT,
+        failures=DOCUMENT_NOT_FOUND,
     ),
     HttpOperation(
         "listNeighbours",
@@ -164,7 +171,7 @@ READING = (
         search.neighbours,
         Pool.SEARCH,
         route="GET /api/v1/documents/{doc_id}/neighbours",
-        failures={**NO_DOCUMENT, 409: "The index was built by another model."},
+        failures={**DOCUMENT_NOT_FOUND, 409: "The index was built by another model."},
     ),
     HttpOperation(
         "deleteDocument",
@@ -177,7 +184,7 @@ READING = (
         needs=Right.WRITE,
         route="DELETE /api/v1/documents/{doc_id}",
         status=204,
-        failures={**NO_DOCUMENT, 409: "It is a file of a tracked directory."},
+        failures={**DOCUMENT_NOT_FOUND, 409: "It is a file of a tracked directory."},
         also={202: "It is gone for everybody, and is removed from the index when others have written."},
     ),
     HttpOperation(
@@ -189,17 +196,17 @@ READING = (
         originals.original,
         Pool.SEARCH,
         route="GET /api/v1/documents/{doc_id}/original",
-        failures={**NO_DOCUMENT, 416: "No byte that is asked for is there."},
+        failures={**DOCUMENT_NOT_FOUND, 416: "No byte that is asked for is there."},
         media_type="*/*",
         also={206: "The parts that are asked for.", 304: "It has not changed."},
         from_headers={"range": "Range", "if_range": "If-Range", "if_none_match": "If-None-Match"},
-        tools=(AsTool("get_document_original", arguments.OriginalCall),),
+        tools=(ToolVariant("get_document_original", arguments.OriginalCall),),
         over_http=" `Range` gives parts of it; it is always an attachment.",
     ),
 )
 
 
-SENDING = (
+SEND_OPERATIONS = (
     HttpOperation(
         "ingest",
         "Send a text",
@@ -211,13 +218,13 @@ SENDING = (
         needs=Right.WRITE,
         route="POST /api/v1/ingest",
         status=201,
-        failures=NOT_TAKEN,
-        longest_body=LONGEST_TEXTS,
-        also=TAKEN,
+        failures=FAILURES_OF_SENDING,
+        longest_body=MAX_TEXTS_BYTES,
+        also=SUCCESSES_OF_SENDING,
         lines=ingesting.ingest_lines,
         repeats_answers=True,
-        links=TO_DOCUMENT,
-        tools=(AsTool("ingest", arguments.IngestCall),),
+        links=LINKS_TO_DOCUMENT,
+        tools=(ToolVariant("ingest", arguments.IngestCall),),
         over_http=" As application/x-ndjson, an object a line: each is answered by a line, as soon as it is done.",
     ),
     HttpOperation(
@@ -231,13 +238,13 @@ SENDING = (
         needs=Right.WRITE,
         route="PUT /api/v1/files/{filename}",
         status=201,
-        failures=NOT_TAKEN,
-        longest_body=LONGEST_FILE,
+        failures=FAILURES_OF_SENDING,
+        longest_body=MAX_UPLOAD_BYTES,
         body=Body.BYTES,
-        longest_upload=ingesting.longest_file,
-        also=TAKEN,
+        longest_upload=ingesting.max_file_bytes,
+        also=SUCCESSES_OF_SENDING,
         repeats_answers=True,
-        links=TO_DOCUMENT,
+        links=LINKS_TO_DOCUMENT,
     ),
     HttpOperation(
         "ingestUrl",
@@ -250,13 +257,13 @@ SENDING = (
         needs=Right.WRITE,
         route="POST /api/v1/ingest_url",
         status=201,
-        failures={**NOT_TAKEN, **NOT_FETCHED},
-        also=TAKEN,
+        failures={**FAILURES_OF_SENDING, **URL_NOT_FETCHED},
+        also=SUCCESSES_OF_SENDING,
         repeats_answers=True,
-        links=TO_DOCUMENT,
+        links=LINKS_TO_DOCUMENT,
         tools=(
-            AsTool("ingest_url", arguments.UrlCall),
-            AsTool(
+            ToolVariant("ingest_url", arguments.UrlCall),
+            ToolVariant(
                 "convert_and_ingest",
                 arguments.ConvertAndIngestCall,
                 ingesting.convert_and_ingest,
@@ -277,9 +284,9 @@ SENDING = (
         needs=Right.WRITE,
         route="POST /api/v1/documents/{doc_id}/refresh",
         failures={
-            **NOT_TAKEN,
-            **NOT_FETCHED,
-            **NO_DOCUMENT,
+            **FAILURES_OF_SENDING,
+            **URL_NOT_FETCHED,
+            **DOCUMENT_NOT_FOUND,
             409: "It was not fetched from an address, or is being deleted.",
         },
         also={202: "It is kept; Location says how far it is."},

@@ -16,13 +16,13 @@ from directory_indexer.api.runs import OperationEntry
 from directory_indexer.api.status import IndexMoment, StatusAnswer
 from directory_indexer.core.rights import Right
 from directory_indexer.server.rest import arguments, page_operations
-from directory_indexer.server.rest.catalogue.documents import TO_OPERATION
+from directory_indexer.server.rest.catalogue.documents import LINKS_TO_OPERATION
 from directory_indexer.server.rest.operations import HttpOperation
 
-_NOT_TRACKED = {404: "It is not tracked."}
-_NOT_CONFIRMED = {409: "The confirmation is unknown, used or expired."}
+_NOT_TRACKED_FAILURE = {404: "It is not tracked."}
+_NOT_CONFIRMED_FAILURE = {409: "The confirmation is unknown, used or expired."}
 
-PAGE = (
+OPERATIONS_OF_PAGE = (
     HttpOperation(
         "getStatus",
         "Get the status of the index",
@@ -40,7 +40,7 @@ PAGE = (
         "Give the counts of the index and how far a run is, at once or when they have changed.",
         arguments.ChangesCall,
         IndexMoment,
-        page_operations.changes,
+        page_operations.wait_for_changes,
         needs=Right.OWNER,
         route="GET /api/v1/changes",
     ),
@@ -50,11 +50,11 @@ PAGE = (
         "List what failed, was skipped, is waiting or is left out by a rule, and why.",
         arguments.LeftOutCall,
         LeftOutList,
-        page_operations.left_out,
+        page_operations.list_skipped_files,
         Pool.SEARCH,
         needs=Right.OWNER,
         route="GET /api/v1/left_out",
-        failures=_NOT_TRACKED,
+        failures=_NOT_TRACKED_FAILURE,
     ),
     HttpOperation(
         "findNearMisses",
@@ -73,11 +73,11 @@ PAGE = (
         "Tell what rules leave out where a query looks, and by which, first what has words of it in its name.",
         arguments.NearMissesCall,
         NearMisses,
-        page_operations.near_misses_by_rules,
+        page_operations.near_misses_excluded_by_rules,
         Pool.SEARCH,
         needs=Right.OWNER,
         route="GET /api/v1/left_out/by_rules",
-        failures=_NOT_TRACKED,
+        failures=_NOT_TRACKED_FAILURE,
     ),
     HttpOperation(
         "getSettings",
@@ -119,7 +119,7 @@ PAGE = (
         "Tell what would be read if a directory were added. Nothing is changed.",
         arguments.LookAtDirectoryCall,
         AddingAnswer,
-        page_operations.look_at_directory,
+        page_operations.preview_adding,
         Pool.SEARCH,
         needs=Right.OWNER,
         route="POST /api/v1/directories/look",
@@ -136,8 +136,8 @@ PAGE = (
         needs=Right.OWNER,
         route="POST /api/v1/directories/add",
         status=202,
-        failures=_NOT_CONFIRMED,
-        links=TO_OPERATION,
+        failures=_NOT_CONFIRMED_FAILURE,
+        links=LINKS_TO_OPERATION,
     ),
     HttpOperation(
         "lookAtForgetting",
@@ -145,11 +145,11 @@ PAGE = (
         "Tell what would be removed if a directory were forgotten. Nothing is changed.",
         arguments.LookAtForgettingCall,
         ForgettingAnswer,
-        page_operations.look_at_forgetting,
+        page_operations.preview_forgetting,
         Pool.SEARCH,
         needs=Right.OWNER,
         route="POST /api/v1/directories/look_at_forgetting",
-        failures=_NOT_TRACKED,
+        failures=_NOT_TRACKED_FAILURE,
     ),
     HttpOperation(
         "forgetDirectory",
