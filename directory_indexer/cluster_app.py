@@ -23,7 +23,7 @@ from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.sparse import query_weights
 from directory_indexer.ranking.word_forms import Term, languages_to_stem
 from directory_indexer.search.background import BackgroundTask
-from directory_indexer.search.query_warnings import require_comparable
+from directory_indexer.search.coverage_warnings import require_comparable
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.retrieval import CandidateLists, QueryEmbedding
 from directory_indexer.search.scope import Scope

@@ -31,7 +31,7 @@ FIELD_END = b"\0"
 COMPARED_VARIABLES = ("HOME", "USERPROFILE", "TZ", "XDG_CONFIG_HOME")
 _SENT_VARIABLES = (*COMPARED_VARIABLES, "TERM", "NO_COLOR", "COLUMNS")
 _SENT_PREFIX = "DIRINDEX_"
-_COMPLETES = "_DIRINDEX_COMPLETE"
+COMPLETES = "_DIRINDEX_COMPLETE"
 _REPLY_SECONDS = 0.03
 _READ_BYTES = 1 << 16
 _UNAVAILABLE = 3
@@ -56,7 +56,7 @@ def answered(arguments: "Sequence[str]") -> int | None:
 def can_be_answered(arguments: "Sequence[str]") -> bool:
     """Whether a server may answer this command."""
     is_known = bool(arguments) and arguments[0] in COMMANDS
-    return is_known and NO_SERVER not in arguments and os.name == "posix" and _COMPLETES not in os.environ
+    return is_known and NO_SERVER not in arguments and os.name == "posix" and COMPLETES not in os.environ
 
 
 def data_directory(arguments: "Sequence[str]") -> str:

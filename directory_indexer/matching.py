@@ -27,7 +27,6 @@ with lazily:
 _WORD_CHARACTERS: Final = r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}"
 _CLASSES: Final = {r"\w": _WORD_CHARACTERS, r"\d": r"\p{Nd}", r"\s": r"\t\x0b\f\r\x85\p{Z}"}
 _NEGATED_CLASSES: Final = frozenset((r"\W", r"\D", r"\S"))
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _BYTE_ESCAPE: Final = r"\C"
 _ESCAPE: Final = r"\\[pP]\{[^}]*\}|\\[pP]?."
 # A closing bracket at the start of a class is a member of it.
@@ -144,8 +143,8 @@ def _compile(options: PatternOptions) -> re2._Regexp:
 def _validate_pattern(pattern: str, options: PatternOptions) -> None:
     if "\n" in pattern:
         raise UsageError("a pattern has a line end in it, and lines are matched one by one", hint="give each with -e")
-    if _SURROGATE.search(pattern):
-        raise UsageError(f"'{well_formed(pattern)}' holds bytes that are not text, and only text is indexed")
+    if (escaped := well_formed(pattern)) != pattern:
+        raise UsageError(f"'{escaped}' holds bytes that are not text, and only text is indexed")
     if options.are_texts:
         return
     if any(element[0] == _BYTE_ESCAPE for element in re.finditer(_ELEMENT, pattern)):

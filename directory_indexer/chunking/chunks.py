@@ -9,6 +9,9 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import FilePath
 
+HEADING_SEPARATOR: Final = " > "
+"""Between the headings or symbols above a chunk, outermost first."""
+
 _NAME_WORD = re.compile(r"[^\W\d_]{2,}")
 _NAME_WORD_OR_YEAR = re.compile(rf"{_NAME_WORD.pattern}|(?<!\d)(?:19|20)\d\d(?!\d)")
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")

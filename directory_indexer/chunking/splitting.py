@@ -12,7 +12,7 @@ from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking import ChunkPolicy, LineWeights
-from directory_indexer.chunking.chunks import Chunk, LineCut, SheetRows, format_rows
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR, Chunk, LineCut, SheetRows, format_rows
 from directory_indexer.chunking.cuts import Ruler, Unit, cut, sentence_starts
 from directory_indexer.formats.document import CellMark, Document, Section
 
@@ -91,7 +91,7 @@ def _flows_of_document(document: Document) -> Iterator[_TextFlow]:
 
 def _measure_flow(flow: _TextFlow, cutter: _Cutter) -> _Section:
     ruler, policy, count_tokens = cutter
-    n_heading_tokens = min(count_tokens(_SEPARATOR.join(flow.headings)), policy.size // 4)
+    n_heading_tokens = min(count_tokens(HEADING_SEPARATOR.join(flow.headings)), policy.size // 4)
     capacity = policy.size - _N_MARKS - n_heading_tokens
     unit = ruler.unit(flow.start, flow.end, flow.strength, capacity)
     if unit is None or 2 * unit.cost > capacity or flow.is_apart:
@@ -184,7 +184,7 @@ def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Cal
     names = list(dict.fromkeys(path[len(common)] for path in paths if len(path) > len(common)))
     outer = list(common)
     while True:
-        heading = _SEPARATOR.join([*outer, ", ".join(names)] if names else outer)
+        heading = HEADING_SEPARATOR.join([*outer, ", ".join(names)] if names else outer)
         n_tokens = count_tokens(heading)
         if n_tokens <= n_allowed or not heading:
             return heading, n_tokens
@@ -272,7 +272,6 @@ def _line_cut(text: str, start: int) -> LineCut:
 
 
 _CHARACTER: Final = re.compile(r"\S")
-_SEPARATOR: Final = " > "
 _IN_WORDS: Final = "LNMC"
 """Categories of characters in words, and of invisible ones."""
 

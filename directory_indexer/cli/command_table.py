@@ -10,6 +10,7 @@ from typing import Any, Final
 from directory_indexer import __version__
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Group, parse_call
+from directory_indexer.command_client import COMPLETES
 from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.lazy import lazily
 
@@ -83,7 +84,6 @@ GROUPS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 COMMANDS: Final[Mapping[str, Any]] = {name: module for group in GROUPS.values() for name, module in group.items()}
 ALIASES: Final[Mapping[str, str]] = {"ls": "status", "rm": "forget", "remove": "forget"}
-_COMPLETES: Final = "_DIRINDEX_COMPLETE"
 
 
 def command_named(name: str) -> Command | Group:
@@ -109,7 +109,7 @@ def parsed_command(words: Sequence[str]) -> Callable[[], int | None] | None:
     Raises:
         UsageError: a value is refused.
     """
-    if not words or _COMPLETES in os.environ:
+    if not words or COMPLETES in os.environ:
         return None
     if words[0] in {"--version", "-V"}:
         return show_version

@@ -20,7 +20,6 @@ from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import containers_around, display, exact_text
 from directory_indexer.core.safe_open import open_file, read_small_file
-from directory_indexer.integrations.editors import SET_EDITOR, editor_command, system_command, viewer_command
 
 if TYPE_CHECKING:
     from directory_indexer.api.cursors import Position
@@ -32,6 +31,7 @@ with lazily:
 
     from directory_indexer.core.notes import Note
     from directory_indexer.formats.kinds import is_safe_to_open
+    from directory_indexer.integrations import editors
     from directory_indexer.search.requests import Hit, SearchResult
     from directory_indexer.search.texts import with_context_lines
     from directory_indexer.storage.documents.statistics import IndexSummary
@@ -175,7 +175,9 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
     try:
         code = subprocess.run(command, check=False).returncode  # noqa: S603 - the editor of who calls, without a shell
     except OSError as error:
-        raise UnavailableError(f"'{command[0]}' cannot be started: {error.strerror}", hint=SET_EDITOR) from error
+        raise UnavailableError(
+            f"'{command[0]}' cannot be started: {error.strerror}", hint=editors.SET_EDITOR
+        ) from error
     if code:
         raise UnavailableError(f"'{command[0]}' ended with {code}")
 
@@ -189,11 +191,13 @@ def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
     """
     path = exact_text(hit.path)
     is_edited = hit.page is None and hit.is_passage
-    editor = editor_command(path, hit.excerpt.line, environ) if is_edited else None
-    command = viewer_command(path, hit.page) or editor
+    editor = editors.editor_command(path, hit.excerpt.line, environ) if is_edited else None
+    command = editors.viewer_command(path, hit.page) or editor
     if not command and not (hit.is_passage and is_safe_to_open(hit.path, hit.facts.kind)):
-        raise UsageError(f"{display(hit.path)} is not handed to the desktop, which might run it", hint=SET_EDITOR)
-    return command or system_command(path)
+        raise UsageError(
+            f"{display(hit.path)} is not handed to the desktop, which might run it", hint=editors.SET_EDITOR
+        )
+    return command or editors.system_command(path)
 
 
 def unseen_notes(data_dir: Path, notes: Mapping[str, str]) -> list[str]:

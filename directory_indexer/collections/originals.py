@@ -17,7 +17,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import blake3
 
-from directory_indexer.core.durable_files import sync_path
+from directory_indexer.core.durable_files import is_disk_full, sync_path
 from directory_indexer.core.errors import ContentRefusedError, DiskFullError, NotIndexedError, RefusalReason, StoreError
 from directory_indexer.core.ids import DocId, doc_id
 from directory_indexer.core.lock import HeldLock, try_lock
@@ -27,7 +27,6 @@ from directory_indexer.core.safe_open import open_file
 
 _HASH_BYTES: Final = 16
 _PIECE_BYTES: Final = 1 << 20
-_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MARKER_SUFFIX: Final = ".mark"
 
 
@@ -257,7 +256,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        kind = DiskFullError if error.errno in _DISK_FULL else StoreError
+        kind = DiskFullError if is_disk_full(error) else StoreError
         raise kind(
             f"a document cannot be kept: {error.filename or 'the disk'}: {error.strerror}",
             hint="free some disk space, or choose another place with --data-dir, and send it again",

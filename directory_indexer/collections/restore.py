@@ -8,7 +8,6 @@ one.
 from __future__ import annotations
 
 import contextlib
-import errno
 import glob
 import json
 import os
@@ -38,7 +37,7 @@ from directory_indexer.collections.incoming import (
     require_own_database,
 )
 from directory_indexer.config.collections import DEFAULT, of_collection, team_directory
-from directory_indexer.core.durable_files import sync_path, write_durably
+from directory_indexer.core.durable_files import is_disk_full, sync_path, write_durably
 from directory_indexer.core.errors import ConsentNeededError, StoreError
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import FilePath, file_path
@@ -52,7 +51,6 @@ from directory_indexer.storage.registry.stored_documents import State
 from directory_indexer.storage.vectors import VectorPlace
 
 _JOURNAL: Final = "restore.json"
-_DISK_FULL_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _COLLECTIONS_PART: Final = "team"
 _LOG_SUFFIXES: Final = ("-wal", "-shm")
 _TOKEN_PATTERN: Final = re.compile(r"[0-9a-f]{8}")
@@ -142,7 +140,7 @@ def restore(
         except OSError as error:
             hint = (
                 "free some disk space"
-                if error.errno in _DISK_FULL_ERRORS
+                if is_disk_full(error)
                 else "check what is at that place, and who may write there"
             )
             raise StoreError(f"the backup cannot be restored: {error}", hint=hint) from error

@@ -28,7 +28,7 @@ from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, Parse
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.secrets.redaction import secret_spans
-from directory_indexer.storage.registry.stored_documents import StoredName
+from directory_indexer.storage.registry.stored_documents import RESERVED_NAMES, StoredName
 from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
 
 _SEND_AGAIN_HINT = "take it out, and send the document again"
@@ -40,7 +40,6 @@ _MAX_SUFFIX_BYTES: Final = 20
 _MAX_SHOWN_CHARS: Final = 80
 _CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNSAFE_CHARACTERS: Final = re.compile(r'[<>:"|?*!~$%`\\]')
-_RESERVED_NAMES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -138,7 +137,7 @@ def stored_name(filename: str, *, is_text: bool = False) -> StoredName:
     """
     name = re.split(r"[/\\]", filename.strip().rstrip("/\\"))[-1]
     name = _UNSAFE_CHARACTERS.sub("_", name).rstrip(". ")
-    if not name or name.startswith(".") or _RESERVED_NAMES.fullmatch(name):
+    if not name or name.startswith(".") or RESERVED_NAMES.fullmatch(name):
         name = f"_{name}"
     name = _shorten_keeping_suffix(name)
     if is_text and not expected_format(FilePath(name)).is_text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
@@ -13,6 +14,13 @@ from directory_indexer.core.permissions import file_mode
 _NEW_FILE_FLAGS: Final = (
     os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
+
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Whether a write failed because the disk, or the quota of this user, is full."""
+    return error.errno in _DISK_FULL
 
 
 def sync_path(path: str | Path) -> None:

@@ -149,7 +149,7 @@ def scan_of(page: int, key: PageKey, result: Recognition | PageProblem | None) -
 
 
 DIRECTORY: Final = "directory"
-"""The kind of a hit that is a directory."""
+"""The kind of a hit, outline or content that is a directory."""
 
 
 MISSING_READER: Final = ": to read it, "

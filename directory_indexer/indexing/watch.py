@@ -21,6 +21,7 @@ import watchfiles
 from directory_indexer.core.lock import try_lock
 from directory_indexer.core.paths import FilePath, exact_text, lies_in
 from directory_indexer.storage.documents.runs import Outcome
+from directory_indexer.walk.walk import directory_identity
 
 _DEBOUNCE_MS = 500
 """Changes are gathered until none came for this long: an editor that replaces a file makes several."""
@@ -139,7 +140,7 @@ class Watch:
         return _is_unicode(path) and not is_own and os.path.isdir(path) and os.access(path, os.R_OK)
 
     def _directory_identities(self) -> list[tuple[int, int] | None]:
-        return [_identity(exact_text(root)) for root in self.roots]
+        return [directory_identity(exact_text(root)) for root in self.roots]
 
 
 def _changes_from_system(
@@ -165,11 +166,3 @@ def _is_unicode(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

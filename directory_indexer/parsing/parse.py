@@ -218,7 +218,9 @@ class _WorkerFailures:
         self._progress[path] = part._replace(n_done=max(n_done, part.n_done), outcomes=(), kept=())
         return part._replace(outcomes=tuple(outcome for outcome in part.outcomes if outcome[0] >= n_done))
 
-    def _request_resumption(self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure) -> Iterator[ParseOutcome]:
+    def _request_resumption(
+        self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure
+    ) -> Iterator[ParseOutcome]:
         before = request.resumption
         broken = before.broken if before else ()
         is_same = before is not None and any(number == progress.n_done for number, _ in broken)

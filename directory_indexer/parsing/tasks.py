@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from pathlib import Path
+
     from directory_indexer.parsing.worker_pool import WorkerPool
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, exact_text
@@ -27,7 +28,6 @@ from directory_indexer.ranking.query_syntax import has_role
 from directory_indexer.ranking.word_forms import fts_phrase
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, other_copies
 from directory_indexer.search.scope import Scope
-from directory_indexer.search.sections import SEPARATOR
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import Snapshot
 
@@ -153,7 +153,7 @@ def _classify_definition(chunk: IndexedChunk, name: str) -> _DefinitionKind | No
 
 def _has_name_in_heading(chunk: IndexedChunk, name: str) -> bool:
     """Whether a passage has a name as its heading; several small sections share one, separated by commas."""
-    names = chunk.chunk.heading.rpartition(SEPARATOR)[2].split(", ")
+    names = chunk.chunk.heading.rpartition(HEADING_SEPARATOR)[2].split(", ")
     return any(_QUALIFIED_NAME.sub("", text.partition("<")[0]) == name for text in names)
 
 

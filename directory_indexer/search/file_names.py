@@ -22,8 +22,8 @@ from directory_indexer.ranking.name_match import NameMatch, TypedName, name_matc
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
+from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hits
-from directory_indexer.search.query_warnings import may_be_of_kind
 from directory_indexer.search.requests import Hit, NamedPath, SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope, dated_request, path_tests
 from directory_indexer.storage.documents.store import Snapshot

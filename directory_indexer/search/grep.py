@@ -12,14 +12,15 @@ from directory_indexer.core.cancellation import raise_if_cancelled
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.matching import LinePattern, PatternOptions
+from directory_indexer.search.coverage_warnings import index_warnings, require_indexed, scope_warnings
 from directory_indexer.search.grep_lookup import plan_lookup
-from directory_indexer.search.query_warnings import index_warnings, require_indexed, require_types, scope_warnings
 from directory_indexer.storage.documents.files import TextFile
 from directory_indexer.storage.documents.line_ranges import LineRange, WordLookup
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.ranking.query import Query
+    from directory_indexer.search.query_warnings import require_types
     from directory_indexer.search.requests import SearchMode, SearchRequest
     from directory_indexer.search.scope import resolve_scope
 

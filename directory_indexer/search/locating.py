@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Annotated, Final, NamedTuple
 
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import FilePath, containers_around, exact_text
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
@@ -26,7 +27,6 @@ from directory_indexer.search.boosts import named_passages
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope, resolve_scope
 from directory_indexer.search.searcher import Searcher
-from directory_indexer.search.sections import SEPARATOR
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 
@@ -354,7 +354,7 @@ def _module_name(path: FilePath) -> str:
 
 def _heading_names(heading: str) -> set[str]:
     """Return the names of the sections that a chunk holds, and of those that they stand in."""
-    *outer, last = heading.split(SEPARATOR)
+    *outer, last = heading.split(HEADING_SEPARATOR)
     return {*outer, *(name.rpartition(".")[2] for name in last.split(", "))}
 
 

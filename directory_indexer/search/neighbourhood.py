@@ -24,8 +24,8 @@ from directory_indexer.core.paths import FilePath, display
 from directory_indexer.embedding import Embedder
 from directory_indexer.ranking.languages import is_function_word, language_of
 from directory_indexer.ranking.query import parse_query
+from directory_indexer.search.coverage_warnings import require_comparable, require_indexed
 from directory_indexer.search.hits import copies_in_scope
-from directory_indexer.search.query_warnings import require_comparable, require_indexed
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.search.scope import resolve_scope
 from directory_indexer.search.similar import spread_evenly

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR, Chunk
 from directory_indexer.core.errors import NotIndexedError, UsageError
+from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.search.requests import OnDisk
-from directory_indexer.search.sections import SEPARATOR, SectionStart, find_section_starts, first_line
+from directory_indexer.search.sections import SectionStart, find_section_starts, first_line
 from directory_indexer.search.texts import change_on_disk, join_chunks
 from directory_indexer.storage.documents.files import FileSize
 from directory_indexer.storage.documents.store import Snapshot
@@ -100,11 +101,11 @@ def part_named(entries: Sequence[Entry], name: str, path: FilePath) -> int:
         UsageError: there is none.
     """
     target = _normalise_name(name)
-    names = [_normalise_name(SEPARATOR.join(path_names)) for path_names in _heading_paths(entries)]
+    names = [_normalise_name(HEADING_SEPARATOR.join(path_names)) for path_names in _heading_paths(entries)]
     tests = (
-        lambda text: text == target or text.endswith(SEPARATOR + target),
-        lambda text: text.rpartition(SEPARATOR)[2].startswith(target),
-        lambda text: target in text.rpartition(SEPARATOR)[2],
+        lambda text: text == target or text.endswith(HEADING_SEPARATOR + target),
+        lambda text: text.rpartition(HEADING_SEPARATOR)[2].startswith(target),
+        lambda text: target in text.rpartition(HEADING_SEPARATOR)[2],
     )
     for test in tests:
         if (index := next((at for at, text in enumerate(names) if test(text)), None)) is not None:
@@ -126,7 +127,7 @@ def _select_part(whole: Outline, part: str) -> Outline:
 
 
 def _normalise_name(name: str) -> str:
-    return " ".join(name.replace("::", SEPARATOR).casefold().split())
+    return " ".join(name.replace("::", HEADING_SEPARATOR).casefold().split())
 
 
 def _heading_paths(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
@@ -211,10 +212,6 @@ class _TokensBefore:
         chunk = self._chunks[index]
         share = (character - chunk.start_char) / max(chunk.end_char - chunk.start_char, 1)
         return self._before[index] + round(min(share, 1.0) * chunk.n_tokens)
-
-
-DIRECTORY = "directory"
-"""The kind of a directory."""
 
 
 def directory_outline(snapshot: Snapshot, path: FilePath) -> Outline:

@@ -17,8 +17,8 @@ from directory_indexer.ranking.ordering import Ranking, rank
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.search.background import BackgroundTask, TimeShare
 from directory_indexer.search.boosts import heading_expression
+from directory_indexer.search.coverage_warnings import require_comparable
 from directory_indexer.search.hits import nearest_in_scope
-from directory_indexer.search.query_warnings import require_comparable
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.documents.chunks import IndexedChunk

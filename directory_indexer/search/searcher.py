@@ -28,6 +28,7 @@ from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.ranking.spelling import Correction, correct_spelling
 from directory_indexer.search.background import BackgroundTask, OnDemandEmbedder, TimeShare
 from directory_indexer.search.boosts import boost_definitions, boost_named_lines
+from directory_indexer.search.coverage_warnings import embedding_warnings, require_indexed, scope_warnings
 from directory_indexer.search.file_names import NamedFiles, drop_weak_texts, merge_named_files, named_files
 from directory_indexer.search.hits import (
     QueryAnswer,
@@ -52,14 +53,7 @@ from directory_indexer.search.query_variants import (
     relaxed_note,
     require_expression,
 )
-from directory_indexer.search.query_warnings import (
-    drop_void_filters,
-    embedding_warnings,
-    query_warnings,
-    require_indexed,
-    require_types,
-    scope_warnings,
-)
+from directory_indexer.search.query_warnings import drop_void_filters, query_warnings, require_types
 from directory_indexer.search.requests import SearchMode, SearchRequest, SearchResult
 from directory_indexer.search.retrieval import (
     HybridRetriever,

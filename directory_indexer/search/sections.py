@@ -10,13 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from directory_indexer.chunking.chunks import Chunk
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR, Chunk
 from directory_indexer.formats.draft import column_names
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.texts import join_chunks
 from directory_indexer.storage.documents.store import Snapshot
 
-SEPARATOR: Final = " > "
 _COMMA = ", "
 _KEYWORDS_BEFORE_USES = frozenset(
     {"return", "import", "from", "await", "yield", "raise", "new", "case", "if", "del", "not", "assert"}
@@ -45,7 +44,7 @@ def find_section_starts(chunk: Chunk, *, open_name: str = "", preceding: str = "
     """
     if not chunk.heading:
         return
-    *outer, last = chunk.heading.split(SEPARATOR)
+    *outer, last = chunk.heading.split(HEADING_SEPARATOR)
     position = 0
     for depth, name in enumerate(outer, 1):
         offset = _find_name(name, chunk.text, position)
@@ -135,5 +134,5 @@ def _chunks_of_sections(chunks: Iterable[Chunk], names: frozenset[str]) -> Itera
 
 def _section_paths(heading: str) -> frozenset[str]:
     """Return the paths of the sections in a chunk: several small ones may share one."""
-    above, separator, last = heading.rpartition(SEPARATOR)
+    above, separator, last = heading.rpartition(HEADING_SEPARATOR)
     return frozenset(f"{above}{separator}{name}" for name in last.split(_COMMA) if name)

@@ -21,8 +21,8 @@ from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.ranking.candidates import NO_EXPLANATION, OTHER_MODEL, Excerpt, Model
 from directory_indexer.ranking.query import parse_query
+from directory_indexer.search.coverage_warnings import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.search.hits import add_document_facts, copies_in_scope, hit_of
-from directory_indexer.search.query_warnings import embedding_warnings, require_comparable, require_indexed
 from directory_indexer.search.requests import EXCERPT_CHARS, Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.scope import Scope, resolve_scope
 from directory_indexer.storage.documents.chunks import IndexedChunk

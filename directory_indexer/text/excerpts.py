@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.kinds import GROUPS, MAILS, SHEETS
 from directory_indexer.formats.table import FORMATS
@@ -118,7 +119,7 @@ def excerpt_window(
 def _heading(hit: Hit) -> str:
     heading = hit.heading or hit.facts.title
     if hit.facts.kind in SHEETS:
-        heading = heading.partition(" > ")[0]  # the names of its columns follow
+        heading = heading.partition(HEADING_SEPARATOR)[0]  # the names of its columns follow
     return " · ".join(filter(None, (heading, describe_name_hit(hit))))
 
 

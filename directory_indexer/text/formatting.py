@@ -16,7 +16,7 @@ from enum import StrEnum, auto
 from typing import NamedTuple
 from urllib.parse import quote_from_bytes
 
-from directory_indexer.core.paths import FilePath, exact_text
+from directory_indexer.core.paths import FilePath, escape_surrogate, exact_text
 
 _CONTROLS = "\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029"
 _DIRECTION_MARKS = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
@@ -27,9 +27,7 @@ _INVISIBLE = (
 """Fillers, tags and controls. Characters that some script needs are not escaped: joiners, and word-break opportunities.
 """
 _UNDECODED = "\ud800-\udfff"
-_BYTE_OFFSET = 0xDC00
-_UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
-"""Surrogates by which Python represents bytes of file names that are not UTF-8."""
+"""Surrogates, by which Python represents bytes of file names that are not UTF-8."""
 # Compiled on first use: a search needs only one of them.
 _NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
 _NOT_FOR_LINES = f"[{_CONTROLS}\t{_DIRECTION_MARKS}{_INVISIBLE}]"
@@ -209,7 +207,6 @@ def _relative_below(path: str, directory: str) -> str | None:
 
 
 def _escape_character(match: re.Match[str]) -> str:
-    character = match[0]
-    if ord(character) in _UNDECODED_BYTES:
-        return f"\\x{ord(character) - _BYTE_OFFSET:02x}"
-    return character.encode("unicode_escape").decode("ascii")
+    if "\ud800" <= match[0] <= "\udfff":
+        return escape_surrogate(match)
+    return match[0].encode("unicode_escape").decode("ascii")

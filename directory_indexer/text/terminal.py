@@ -19,6 +19,7 @@ from rich.style import Style as RichStyle
 from rich.table import Table
 from rich.text import Text
 
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR
 from directory_indexer.storage.documents.runs import RunProgress
 from directory_indexer.text.formatting import Line, Span, Style, printable
 from directory_indexer.text.progress import (
@@ -177,9 +178,9 @@ def _heading_within(heading: str, room: int) -> str:
     if cell_len(heading) <= room:
         return heading
     indent = heading[: len(heading) - len(heading.lstrip())]
-    headings = heading.strip().split(_BETWEEN_HEADINGS)
+    headings = heading.strip().split(HEADING_SEPARATOR)
     # Starts at the innermost: of a hundred thousand headings, only as many are joined as fit.
-    shorter = (f"{indent}…{_BETWEEN_HEADINGS}{_BETWEEN_HEADINGS.join(headings[-n:])}" for n in range(1, len(headings)))
+    shorter = (f"{indent}…{HEADING_SEPARATOR}{HEADING_SEPARATOR.join(headings[-n:])}" for n in range(1, len(headings)))
     innermost = next(shorter, heading)
     *_, fitting = "", *takewhile(lambda text: cell_len(text) <= room, chain([innermost], shorter))
     return fitting or (_beginning_within(innermost, room) if room >= _MIN_HEADING_CHARS else "")
@@ -205,7 +206,6 @@ def _path_within(path: str, room: int) -> str:
     return f"…{name[len(name) - n_kept :]}"
 
 
-_BETWEEN_HEADINGS = " > "
 _MIN_HEADING_CHARS = 16
 _MIN_PATH_CHARS = 32
 _MIN_NAME_CHARS = 20

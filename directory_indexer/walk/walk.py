@@ -97,7 +97,7 @@ class _Walk:
         self._seen_ns = time.time_ns()
         self._file_systems = FileSystems()
         # The index may be inside the root, and the root inside the directory that contains the index.
-        self._own = {_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
+        self._own = {directory_identity(exact_text(path)) for path in policy.own if not lies_in(root, path)} - {None}
         self._listed: set[tuple[int, int] | None] = set()
 
     def listings(self, rules: LazyRules) -> Iterator[Listing | SameListing]:
@@ -124,7 +124,7 @@ class _Walk:
     def _list_opened(
         self, visit: _DirectoryVisit, handle: int | str
     ) -> tuple[Listing | SameListing, list[_DirectoryVisit]]:
-        identity = _identity(handle)
+        identity = directory_identity(handle)
         if identity in self._own:
             return Listing(visit.directory, ignored=(IgnoredPath(visit.directory, OWN_RULE),)), []
         if self._policy.follow_symlinks:
@@ -237,7 +237,8 @@ class _DirectoryOpener:
             self._descent.close()
 
 
-def _identity(directory: int | str) -> tuple[int, int] | None:
+def directory_identity(directory: int | str) -> tuple[int, int] | None:
+    """Return the device and inode of a directory; None if it cannot be examined."""
     try:
         status = os.stat(directory)
     except OSError:
@@ -246,5 +247,5 @@ def _identity(directory: int | str) -> tuple[int, int] | None:
 
 
 def _device(directory: str) -> int:
-    identity = _identity(directory)
+    identity = directory_identity(directory)
     return identity[0] if identity else _UNKNOWN_DEVICE

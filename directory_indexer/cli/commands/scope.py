@@ -17,7 +17,7 @@ with lazily:
     from directory_indexer.api.collections import scopes_answer
     from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.search import scopes_of_collection
-    from directory_indexer.search.query_warnings import require_indexed
+    from directory_indexer.search.coverage_warnings import require_indexed
     from directory_indexer.text.reports import scope_lines
 
 _NAME = r"[\w][\w .-]{0,63}"

@@ -18,19 +18,19 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, os_path
 from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.document import Document, Section
-from directory_indexer.formats.extraction import extract, require_text
-from directory_indexer.formats.html_blocks import read_page
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.formats.recognition import format_of
-from directory_indexer.parsing.contents import read_content
-from directory_indexer.parsing.one_file import extract_redacted, format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure, run_tasks
 
 with lazily:
+    from directory_indexer.formats.extraction import extract, require_text
+    from directory_indexer.formats.html_blocks import read_page
     from directory_indexer.formats.pdf.reader import extract_pdf
+    from directory_indexer.formats.recognition import format_of
     from directory_indexer.integrations.converting.destinations import Destinations
     from directory_indexer.integrations.converting.fetching import FetchedContent, fetch
+    from directory_indexer.parsing.contents import read_content
+    from directory_indexer.parsing.one_file import extract_redacted, format_origin
 
 
 def is_url(text: str) -> bool:

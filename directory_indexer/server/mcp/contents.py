@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from directory_indexer.api.contents import TextAnswer, metadata_of, text_answer
 from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.search.requests import OnDisk
@@ -30,10 +31,6 @@ _LINE_PATTERN = re.compile(r"[^\n]*\n|[^\n]+")
 _LAST_POSITION = 2**31
 _MAX_METADATA_SHARE = 0.2
 _MIN_EXCERPT_CHARS = 40
-
-
-DIRECTORY = "directory"
-"""The kind of an answer whose text is a directory listing."""
 
 
 def requested_selection(call: ContentArguments, lines: tuple[int, int | None] | None) -> Selection:

@@ -5,7 +5,6 @@ Files are spooled to disk before they are processed.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from starlette.requests import Request
 
 from directory_indexer.api.fields import JsonObject, Only
 from directory_indexer.collections.originals import original_too_large
+from directory_indexer.core.durable_files import is_disk_full
 from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode
 from directory_indexer.server.mcp.arguments import invalid_argument_error, parse_arguments, quote_value
@@ -32,7 +32,6 @@ JSON_REQUIRED = Problem(415, "unsupported_media_type", "the body must be applica
 JSON_TYPE, JSON_LINES_TYPE = "application/json", "application/x-ndjson"
 _JSON_LINES_TYPES = frozenset({JSON_LINES_TYPE, "application/ndjson", "application/jsonl"})
 _MAX_MEMORY_BYTES = 1_048_576
-_DISK_FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 _INTEGER = re.compile("-?[0-9]{1,18}")
 
@@ -98,7 +97,7 @@ async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> t
         file.seek(0)
     except OSError as error:
         file.close()
-        kind = DiskFullError if error.errno in _DISK_FULL_ERRORS else StoreError
+        kind = DiskFullError if is_disk_full(error) else StoreError
         raise kind(f"a body cannot be written: {error.strerror}", hint="free some disk space") from error
     except BaseException:
         file.close()

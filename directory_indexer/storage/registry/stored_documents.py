@@ -132,7 +132,7 @@ def is_stored_name(name: str) -> bool:
     """Whether a name is valid for the file of a document."""
     return (
         bool(_STORED_NAME.fullmatch(name))
-        and not _RESERVED_NAMES.fullmatch(name)
+        and not RESERVED_NAMES.fullmatch(name)
         and len(name.encode()) <= _MAX_NAME_BYTES
     )
 
@@ -155,7 +155,9 @@ _STORED_NAME: Final = re.compile(
         [^/\\<>:"|?*!~$%`\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*(?<![. ])""",
     re.VERBOSE,
 )
-_RESERVED_NAMES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+RESERVED_NAMES: Final = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
+"""Names of devices on Windows."""
+
 _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9!#$&^_.+-]{1,127}/[A-Za-z0-9!#$&^_.+-]{1,127}")
 _HASH_PATTERN: Final = re.compile(r"[0-9a-f]{32}")
 _SINGLE_LINE: Final = re.compile(r"[^\x00-\x1f\x7f]*")
