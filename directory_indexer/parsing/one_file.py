@@ -37,7 +37,7 @@ with lazily:
     from directory_indexer.formats.html_blocks import read_page
     from directory_indexer.parsing.worker import is_memory_limited
     from directory_indexer.ranking.language_table import language_of_document
-    from directory_indexer.secrets.files import is_harmless, kind_of_container, kind_of_lone_secret
+    from directory_indexer.secrets.files import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
     from directory_indexer.secrets.redaction import Redaction, redact_document
 
 _KEY_STORE_HEAD_BYTES = 1 << 16
@@ -143,12 +143,12 @@ def extract_redacted(path: FilePath, content: bytes, extract: Callable[[], Docum
     """
     if policy.include_secrets:
         return Redaction(extract())
-    if kind := kind_of_container(content[:_KEY_STORE_HEAD_BYTES]):
+    if kind := kind_of_secret_container(content[:_KEY_STORE_HEAD_BYTES]):
         raise SkipFileError(SkipReason.SECRET, kind)
     document = extract()
     name = os.path.basename(path)
     redaction = redact_document(document, name)
-    kind = redaction.kind_of_all or kind_of_lone_secret(name, document.text)
+    kind = redaction.kind_of_all or kind_of_file_with_one_secret(name, document.text)
     if kind is None and (likely := likely_secret(path)) and not is_harmless(likely, document, redaction.n_masked):
         kind = likely
     if kind:

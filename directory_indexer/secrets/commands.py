@@ -18,7 +18,13 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import is_argument, is_chosen, is_hard, is_likely, is_stand_in
+from directory_indexer.secrets.strength import (
+    is_certainly_password,
+    is_no_literal_secret,
+    may_be_chosen_password,
+    may_be_password,
+    may_be_password_argument,
+)
 
 
 def _option_spans(text: str) -> Iterator[SecretSpan]:
@@ -40,7 +46,9 @@ def _option_spans(text: str) -> Iterator[SecretSpan]:
         )
         value = next(values, None)
         argument = value and value.match(text, at + 2)
-        if argument and (is_argument(argument[1]) or _is_certain(text[start : argument.start(1)], argument[1])):
+        if argument and (
+            may_be_password_argument(argument[1]) or _is_certain(text[start : argument.start(1)], argument[1])
+        ):
             yield SecretSpan(*argument.span(1), PASSWORD)
 
 
@@ -48,14 +56,14 @@ def _login_option_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the password in `--user name:…`, and in Windows commands for shares and accounts."""
     for match in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
         is_login = "/user:" in match[0] or match[0].startswith("--")
-        is_sure = is_login and not is_stand_in(match[1].rstrip(_CLOSING)) and not _IDS.search(match[0])
-        if is_argument(match[1]) or is_sure:
+        is_sure = is_login and not is_no_literal_secret(match[1].rstrip(_CLOSING)) and not _IDS.search(match[0])
+        if may_be_password_argument(match[1]) or is_sure:
             yield SecretSpan(*match.span(1), PASSWORD)
 
 
 def _is_certain(before: str, value: str) -> bool:
     """Whether an argument is a password, whatever it looks like, because of the program and option before it."""
-    return not is_stand_in(value.rstrip(_CLOSING)) and _PASSWORD_OPTION.search(before) is not None
+    return not is_no_literal_secret(value.rstrip(_CLOSING)) and _PASSWORD_OPTION.search(before) is not None
 
 
 _CLOSING: Final = "`.,;:)]"
@@ -111,25 +119,30 @@ COMMAND_RULES: Final[tuple[Detector, ...]] = (
     Rule(  # plain text that PowerShell converts to a secure string
         ("convertto-",),
         r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{1,200}+)[\"']",
-        is_chosen,
+        may_be_chosen_password,
     ),
     Rule(  # passwords piped to a program's standard input
         ("-stdin", "sudo -s"),
         r"echo[ ](?:-n[ ])?[\"']?([^\s\"'|$]{2,200}+)[\"']?[ ]?\|[^|\n]{0,200}(?:-stdin|sudo[ ]-S|passwd)",
-        is_chosen,
+        may_be_chosen_password,
     ),
     Rule(  # passwords set for accounts: `echo user:… | chpasswd`, `chpasswd <<< user:…`, also in code of any language
         ("chpasswd",),
         r"(?m)(?:^|(?<=[\s\"']))[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)[\"']?"
         r"\s{0,4}\|\s{0,4}(?:sudo\s{1,4})?(?:/usr)?(?:/sbin/)?chpasswd",
-        is_likely,
+        may_be_password,
         kinds=None,
     ),
-    Rule(("chpasswd",), r"chpasswd[ ]{0,2}<<<[ ]{0,2}[\"']?[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)", is_likely, kinds=None),
+    Rule(
+        ("chpasswd",),
+        r"chpasswd[ ]{0,2}<<<[ ]{0,2}[\"']?[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)",
+        may_be_password,
+        kinds=None,
+    ),
     Rule(
         ("chpasswd",),
         r"(?m)^[ \t]{0,20}[\w.-]{1,40}+:([^\s\"'|:]{4,128}+)",
-        is_likely,
+        may_be_password,
         kinds=None,
         within=r"chpasswd[ ]{0,2}<<-?[ ]?[\"']?(\w{1,20})[\"']?\r?\n((?:(?!\s{0,20}\1)[^\n]{0,200}+\n){1,50})",
     ),
@@ -137,12 +150,12 @@ COMMAND_RULES: Final[tuple[Detector, ...]] = (
         ("machine ",),
         r"(?:machine[ \t]{1,8}\S{1,200}|default)\s{1,20}login[ \t]{1,8}\S{1,128}\s{1,20}"
         r"(?:account[ \t]\S{1,80}\s{1,20})?password[ \t]{1,8}[\"']?(\S{1,200})",
-        is_chosen,
+        may_be_chosen_password,
     ),
     Rule(  # .pgpass
         (":54", ":6432:", ":*:"),
         r":(?:54\d\d|6432|\*):[^:\s]{1,64}+:[^:\s]{1,64}+:([^\s:/]{1,200}+)(?=\s|\Z)",
-        is_chosen,
+        may_be_chosen_password,
     ),
     Rule(  # a directive or long option: `requirepass …`, `--password …`
         ("requirepass ", "masterauth ", "password ", "passwd ", "pass ", "passphrase "),
@@ -151,7 +164,7 @@ COMMAND_RULES: Final[tuple[Detector, ...]] = (
         r"|[ ]--?(?:password|passwd|pass|passphrase|storepass|keypass|srcstorepass|deststorepass))"
         r"[ ]{1,4}[\"']?((?![-$])[^\s\"'|;&<>]{2,128}+)[\"']?"
         r"(?=[ \t]{0,4}(?:[\n\r\\|;&)\"'`]|\Z|-|[^\s]{0,80}[:/.=@$_-]))",
-        is_chosen,
+        may_be_chosen_password,
         kinds=SHELL_KINDS | SETTINGS_KINDS,
     ),
     Rule(  # `htpasswd -b FILE USER PASSWORD`
@@ -164,18 +177,18 @@ COMMAND_RULES: Final[tuple[Detector, ...]] = (
         rf"|-setairportnetwork[ ]\w{{2,8}}[ ]{_WORD}|wifi[ ]connect[ ]{_WORD}[ ]password"
         rf"|rclone[ ]obscure|reset-admin-password"
         r")[ ]{1,4}[\"']?([^\s\"'|;&<>$-][^\s\"'|;&<>]{1,128}+)",
-        is_chosen,
+        may_be_chosen_password,
     ),
     Rule(
         (" /pass", " /rp ", " /pwd"),
         r"[ ]/(?:pass(?:word)?[: ]|pwd[: ]|rp[ ])[\"']?([^\s\"'|;&<>$/][^\s\"'|;&<>]{3,128}+)",
-        is_argument,
+        may_be_password_argument,
     ),
     Rule(  # secret stores: `secret set name=…`
         ("secret set", "secrets set", "config:set", "kv put"),
         r"(?:secrets?[ ]set|config:set|kv[ ]put)(?:[ ][^\s=]{1,80}+){0,4}[ ][\w.-]{1,60}=[\"']?([^\s\"'|;&<>]{6,200}+)",
-        is_hard,
+        is_certainly_password,
         TOKEN,
     ),
-    Rule(("freerdp",), r"/p:[\"']?([^\s\"']{4,128}+)", is_likely),
+    Rule(("freerdp",), r"/p:[\"']?([^\s\"']{4,128}+)", may_be_password),
 )

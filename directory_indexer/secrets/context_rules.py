@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 
 from directory_indexer.secrets.commands import COMMAND_RULES
 from directory_indexer.secrets.formats import FORMAT_RULES
-from directory_indexer.secrets.keyword_context import MESSAGE_RULES, announced_spans, row_message_spans
+from directory_indexer.secrets.keyword_context import MESSAGE_RULES, row_message_spans, spans_after_keyword
 from directory_indexer.secrets.patterns import (
-    FREE_KINDS,
     NON_CODE_KINDS,
     PASSWORD,
+    PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     TOKEN,
     Detector,
@@ -27,11 +27,11 @@ from directory_indexer.secrets.prose_rules import PROSE_RULES, sentence_spans
 from directory_indexer.secrets.recovery import RECOVERY_RULES, listed_phrase_spans
 from directory_indexer.secrets.strength import (
     Shape,
-    is_chosen,
-    is_hard,
-    is_likely,
+    is_certainly_password,
     is_literal,
     is_strong,
+    may_be_chosen_password,
+    may_be_password,
     shape_of,
     word_span,
 )
@@ -42,10 +42,10 @@ from directory_indexer.secrets.tokens import KEY_RULES, PRIVATE_KEY
 
 def rule_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Yield secrets by their format and context; `lowered` is the text in lower case."""
-    if kind in FREE_KINDS:
+    if kind in PROSE_OR_UNKNOWN_KINDS:
         yield from sentence_spans(text, lowered, marks)
-        yield from announced_spans(text, lowered, marks, kind)
-    is_code = kind not in FREE_KINDS and kind not in SETTINGS_KINDS
+        yield from spans_after_keyword(text, lowered, marks, kind)
+    is_code = kind not in PROSE_OR_UNKNOWN_KINDS and kind not in SETTINGS_KINDS
     if not is_code or not marks.isdisjoint(_SEED_MARKS):
         yield from listed_phrase_spans(text, is_code=is_code)
     if kind == "csv":
@@ -60,7 +60,7 @@ def _rules_of(kind: str) -> tuple[Detector, ...]:
     return tuple(rule for rule in RULES if rule.kinds is None or kind in rule.kinds)
 
 
-class _Pair(NamedTuple):
+class _CredentialPair(NamedTuple):
     """A position of passwords, the required context before it, and the required shape."""
 
     pattern: LazyPattern
@@ -117,7 +117,7 @@ _PAIRS: Final = (
 """Mark, position, context and shape."""
 
 
-def _holds_key(value: str) -> bool:
+def _contains_key(value: str) -> bool:
     """Whether a value is a PEM file in base64."""
     return b"PRIVATE KEY" in base64.b64decode(value[:80])
 
@@ -136,8 +136,11 @@ _CONNECT: Final = (
 )
 _SCRIPTS: Final = frozenset(("javascript", "typescript"))
 _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
-    *(Procedure((mark,), _Pair(LazyPattern(pattern), *rest).find, FREE_KINDS) for mark, pattern, *rest in _PAIRS),
-    Rule(("ls0tls1crudjti",), r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}", _holds_key, PRIVATE_KEY, group=0),
+    *(
+        Procedure((mark,), _CredentialPair(LazyPattern(pattern), *rest).find, PROSE_OR_UNKNOWN_KINDS)
+        for mark, pattern, *rest in _PAIRS
+    ),
+    Rule(("ls0tls1crudjti",), r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}", _contains_key, PRIVATE_KEY, group=0),
     Rule((":::",), r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::", kind="password hash"),  # Windows
     Rule(
         ("cookie",),
@@ -150,12 +153,12 @@ _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
     Rule(  # `ann:…@host:5432`
         ("@",),
         r"@(?:(?:tcp|unix)\()?[A-Za-z][\w.-]{0,80}+:\d{2,5}(?!\d)",
-        is_hard,
+        is_certainly_password,
         before=r"[\s\"'=][\w.-]{1,40}+:([^\s:@/\"']{6,64}+)\Z",
         reach=106,
     ),
     *(  # `session.login(user, "…")` and `auth=(user, "…")`
-        Rule(marks, pattern, is_likely, kinds=kinds)
+        Rule(marks, pattern, may_be_password, kinds=kinds)
         for marks, kinds in (((".login(",), NON_CODE_KINDS), ((".login(", "auth=", "auth = ("), frozenset(("python",))))
         for pattern in (
             rf"\.login\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}",
@@ -178,7 +181,7 @@ _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
         for n_before in (1, 2, 3)
     ),
     *(  # `connect(host, user, "…")` and `new PDO(source, user, "…")`
-        Rule(marks, _CONNECT, is_chosen, kinds=frozenset(kinds.split()))
+        Rule(marks, _CONNECT, may_be_chosen_password, kinds=frozenset(kinds.split()))
         for marks, kinds in (
             (("getconnection(",), "java kotlin scala"),
             (("plainauth(",), "go"),
@@ -189,7 +192,7 @@ _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
     Rule(
         ("networkcredential(",),
         rf"NetworkCredential\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}",
-        is_likely,
+        may_be_password,
         kinds=frozenset(("csharp",)),
     ),
     Rule(  # tools for blockchains

@@ -14,14 +14,14 @@ from directory_indexer.secrets.recovery import are_codes, is_mostly_listed, is_p
 from directory_indexer.secrets.strength import is_password, is_strong
 
 
-def kind_of_container(head: bytes) -> str | None:
+def kind_of_secret_container(head: bytes) -> str | None:
     """Return the kind of secret of a binary file, by its first bytes."""
     return next(
         (kind for first, pattern, kind in _CONTAINERS if head.startswith(first) and re.match(pattern, head)), None
     )
 
 
-def kind_of_lone_secret(name: str, text: str) -> str | None:
+def kind_of_file_with_one_secret(name: str, text: str) -> str | None:
     """Return the kind of secret that is a file's only content, if its name suggests one."""
     if _LOGIN_NAME.search(name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
         return "credential file" if is_password(login[1]) or is_strong(login[1]) else None

@@ -9,25 +9,25 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import is_unmistakable, naming_of, repeats_name
+from directory_indexer.secrets.names import is_certain_secret_name, repeats_name, secret_kind_of_name
 from directory_indexer.secrets.patterns import (
     PASSWORD,
     TOKEN,
     Detector,
     LazyPattern,
-    Naming,
+    NameKind,
     Procedure,
     Rule,
     SecretSpan,
     line_start,
 )
 from directory_indexer.secrets.strength import (
-    is_argument,
-    is_chosen,
     is_literal,
     is_password,
     is_placeholder,
     is_strong,
+    may_be_chosen_password,
+    may_be_password_argument,
 )
 from directory_indexer.secrets.tables import NOTE, USER, is_note_column
 
@@ -56,22 +56,26 @@ def _connection_spans(text: str) -> Iterator[SecretSpan]:
         before = text[line_start(text, name.start(), _NEAR) : name.start()]
         separator = next((mark for mark in _PAIR_BEFORE if before.endswith((mark, f"{mark} "))), " ")
         value = (_VALUE if separator in {";", " "} else _PART).match(text, name.end())
-        if not value or not is_chosen(value[0]):
+        if not value or not may_be_chosen_password(value[0]):
             continue
         if _PAIR_BEFORE[separator].search(before) or _PAIR_BEHIND.match(text, value.end()):
             yield SecretSpan(*value.span(), PASSWORD)
 
 
-def _fallback_spans(text: str) -> Iterator[SecretSpan]:
+def _default_value_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords that are defaults of a variable: `${DB_PASSWORD:-…}`, `process.env.PASSWORD || "…"`."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _FALLBACKS):
-        if is_unmistakable(match[1]) and is_chosen(match[2]) and not repeats_name(match[2], match[1]):
+        if (
+            is_certain_secret_name(match[1])
+            and may_be_chosen_password(match[2])
+            and not repeats_name(match[2], match[1])
+        ):
             yield SecretSpan(*match.span(2), PASSWORD)
 
 
 def _is_password_of(user: str, password: str) -> bool:
     lowered = password.lower()
-    if lowered == user.lower() or not is_chosen(password) or _URL_WORD.fullmatch(lowered):
+    if lowered == user.lower() or not may_be_chosen_password(password) or _URL_WORD.fullmatch(lowered):
         return False
     return not (_PORT.fullmatch(password) and "." in user)
 
@@ -143,16 +147,16 @@ _HASHES: Final = (
 """Marks of each format, and its pattern."""
 
 
-def _identified_spans(text: str) -> Iterator[SecretSpan]:
+def _database_account_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords of database accounts."""
     for word in _IDENTIFYING.finditer(text):
         is_account = _ACCOUNT.search(text, max(word.start() - _MAX_ACCOUNT, 0), word.start())
         if match := _IDENTIFIED.match(text, word.start()):
-            if is_argument(match[1]) or (is_account and is_chosen(match[1])):
+            if may_be_password_argument(match[1]) or (is_account and may_be_chosen_password(match[1])):
                 yield SecretSpan(*match.span(1), PASSWORD)
             continue
         bare = _IDENTIFIED_BARE.match(text, word.start())
-        if bare and is_argument(bare[1]) and is_account:
+        if bare and may_be_password_argument(bare[1]) and is_account:
             yield SecretSpan(*bare.span(1), PASSWORD)
 
 
@@ -164,11 +168,11 @@ def _manifest_spans(text: str) -> Iterator[SecretSpan]:
         end = text.find("\n---", start + 1)
         end = len(text) if end < 0 else end
         if _MANIFEST.search(text, start, end):
-            yield from _entries(text, start, end)
+            yield from _manifest_entry_spans(text, start, end)
         start = end + 1
 
 
-def _entries(text: str, start: int, end: int) -> Iterator[SecretSpan]:
+def _manifest_entry_spans(text: str, start: int, end: int) -> Iterator[SecretSpan]:
     covered = start
     for section in _MANIFEST_DATA.finditer(text, start, end):
         if section.start() < covered:  # a nested section, whose entries were yielded with the outer one
@@ -197,12 +201,12 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     if not all(map(_COLUMN.fullmatch, columns)):
         return
     secret_columns = {
-        at: naming for at, column in enumerate(columns) if (naming := naming_of(column.replace(" ", "_")))
+        at: naming for at, column in enumerate(columns) if (naming := secret_kind_of_name(column.replace(" ", "_")))
     }
     if not secret_columns or len(columns) == len(secret_columns):
         return
     is_login = any(USER.search(column) for at, column in enumerate(columns) if at not in secret_columns)
-    is_vault = is_login and Naming.PASSWORD in secret_columns.values()
+    is_vault = is_login and NameKind.PASSWORD in secret_columns.values()
     notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
     for match in _FIELDS[delimiter].finditer(text, end + 1):
@@ -216,13 +220,13 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
         at = 0 if match[2] == "\n" else at + 1
 
 
-def _is_field(value: str, naming: Naming, *, is_login: bool) -> bool:
-    if is_login and naming == Naming.PASSWORD:
-        return is_chosen(value)
+def _is_field(value: str, naming: NameKind, *, is_login: bool) -> bool:
+    if is_login and naming == NameKind.PASSWORD:
+        return may_be_chosen_password(value)
     return is_strong(value) or (is_login and is_password(value))
 
 
-def _service_spans(text: str) -> Iterator[SecretSpan]:
+def _mailchimp_key_spans(text: str) -> Iterator[SecretSpan]:
     """Yield API keys that end in the name of a data centre (Mailchimp)."""
     at = text.find("-us")
     while at >= 0:
@@ -286,10 +290,10 @@ FORMAT_RULES: Final[tuple[Detector, ...]] = (
     Procedure(
         ("password=", "passwd=", "pwd=", "accountkey=", "sharedaccesskey=", "sharedsecret="), _connection_spans, None
     ),
-    Procedure(("${", "process.env."), _fallback_spans, None),
-    Procedure(("-us",), _service_spans, None),
+    Procedure(("${", "process.env."), _default_value_spans, None),
+    Procedure(("-us",), _mailchimp_key_spans, None),
     Procedure(("secret",), _manifest_spans, None),
-    Procedure(("identified",), _identified_spans, None),
+    Procedure(("identified",), _database_account_spans, None),
     Procedure((), _export_spans, None),
     Rule(  # keys of Azure accounts in client constructors: `StorageSharedKeyCredential(name, "…")`
         ("credential", "cosmosclient", "cosmos_client", "account_key", "storage_key", "shared_key"),

@@ -19,9 +19,9 @@ from directory_indexer.secrets.patterns import (
     Procedure,
     SecretSpan,
     line_start,
-    lower,
+    lower_in_place,
 )
-from directory_indexer.secrets.strength import Shape, is_chosen, is_phrase, shape_of, word_span
+from directory_indexer.secrets.strength import Shape, is_phrase, may_be_chosen_password, shape_of, word_span
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
@@ -32,30 +32,32 @@ _NOTE_KINDS: Final = frozenset("text email emlx msg doc docx odt rtf pdf pages c
 """Kinds of texts in which people share passwords."""
 
 
-def announced_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
+def spans_after_keyword(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Yield the passwords after keywords; `lowered` is the text in lower case."""
     is_note, size, read_until = kind not in _EXPLAINING_KINDS or _GREETING.match(text) is not None, len(text), 0
-    for mention, following in pairwise((*_relevant_mentions(text, lowered, marks), Mention(size, size, is_vague=True))):
+    for mention, following in pairwise(
+        (*_relevant_mentions(text, lowered, marks), KeywordMention(size, size, is_vague=True))
+    ):
         # The text between two mentions is read once, however many there are.
         line = _REST.match(text, mention.end, max(following.start, mention.end))
         if line is None:
             continue
         yield from _values_on_line(text, mention, line, is_note=is_note)
         if is_note and not mention.is_vague:
-            yield from _labelled(text, mention, line, kind)
+            yield from _spans_after_label(text, mention, line, kind)
         if text[line.end() : line.end() + 1] in _ENDS:
-            yield from _below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
+            yield from _spans_below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
             if mention.start >= read_until and _is_heading(text, mention, line):
                 entries = list(_entries(text, line.end()))
                 # A list is read once, even if its entries contain keywords.
                 read_until = entries[-1].end() if entries else 0
-                yield from _listed(entries, is_note=is_note)
+                yield from _spans_in_list(entries, is_note=is_note)
 
 
-def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
+def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
     """Yield the mentions, without those that name only a login or network after a password keyword on the same line."""
-    last = Mention(0, 0, is_vague=True)
-    for mention in sorted(mentions(text, lowered, marks)):
+    last = KeywordMention(0, 0, is_vague=True)
+    for mention in sorted(keyword_mentions(text, lowered, marks)):
         gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
         if not mention.is_vague or last.is_vague or "\n" in gap:
             yield mention
@@ -64,26 +66,26 @@ def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterat
 
 def _message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a JSON export."""
-    lowered = lower(text)
+    lowered = lower_in_place(text)
     marks = _keyword_marks(lowered)
-    yield from announced_spans(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
-    for mention in mentions(text, lowered, marks):
+    yield from spans_after_keyword(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
+    for mention in keyword_mentions(text, lowered, marks):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
-            yield from _alone(reply, Shape.CHOSEN)
+            yield from _span_of_lone_word(reply, Shape.CHOSEN)
 
 
 def row_message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a CSV export, recognised by its header."""
     if _MESSAGE_HEADS.match(text):
-        lowered = lower(text)
-        yield from announced_spans(text, lowered, _keyword_marks(lowered), "log")
+        lowered = lower_in_place(text)
+        yield from spans_after_keyword(text, lowered, _keyword_marks(lowered), "log")
 
 
 def _keyword_marks(lowered: str) -> frozenset[str]:
     return frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
 
 
-def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
+def _values_on_line(text: str, mention: KeywordMention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
     """Yield the passwords after a mention on its line; a random word lowers the bar for the words beside it."""
     phrase = _PHRASE.fullmatch(line[0]) if is_note and not mention.is_vague else None
     if phrase and is_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
@@ -94,11 +96,11 @@ def _values_on_line(text: str, mention: Mention, line: re.Match[str], *, is_note
     lowered_bar = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
     for (start, end), shape in zip(spans, shapes, strict=True):
         gap = text[mention.end : start]
-        if shape >= min(lowered_bar, _needed(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
+        if shape >= min(lowered_bar, _required_shape(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
             yield SecretSpan(start, end, PASSWORD)
 
 
-def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
+def _required_shape(gap: str, mention: KeywordMention, *, is_note: bool) -> Shape:
     """Return the shape that a word must have at this distance from a mention."""
     if _STATES_VALUE.fullmatch(gap):
         return Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD
@@ -106,13 +108,13 @@ def _needed(gap: str, mention: Mention, *, is_note: bool) -> Shape:
     return Shape.HARD if is_near else Shape.RANDOM
 
 
-def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
+def _spans_after_label(text: str, mention: KeywordMention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
     """Yield the password after its label, whatever it looks like: on the line below the user, and in notes."""
     match = _ANY_VALUE.match(text, rest.start())  # a password may itself contain a keyword
     if match is None:
         return
     word = word_span(match)
-    if not is_chosen(text[slice(*word)]) or _NO_VALUE.search(text, *word):
+    if not may_be_chosen_password(text[slice(*word)]) or _NO_VALUE.search(text, *word):
         return
     start = line_start(text, mention.start, _MAX_HEADING)
     is_beside_user = _INDENT.fullmatch(text[start - 1 : mention.start]) and _USER_LINE.search(
@@ -122,7 +124,7 @@ def _labelled(text: str, mention: Mention, rest: re.Match[str], kind: str) -> It
         yield SecretSpan(*word, PASSWORD)
 
 
-def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
+def _spans_below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
     """Yield a word that is alone on one of the next lines, or alone in one of the next messages."""
     at, is_announced = announcing.end(), _ANNOUNCES.fullmatch(announcing[0]) is not None
     follows_question = _SPOKEN.match(text, line_start(text, announcing.start(), _MAX_ENTRY)) is not None
@@ -135,7 +137,7 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
         if message := _ALONE.fullmatch(text, *line.span(1)):
             is_answer = message["speaker"] and follows_question
             if is_announced or message["dated"] or is_answer:
-                spans = [*_alone(message, needed if is_announced or message["dated"] else Shape.HARD)]
+                spans = [*_span_of_lone_word(message, needed if is_announced or message["dated"] else Shape.HARD)]
         elif follows_question and _ANSWER.fullmatch(text, *line.span(1)):
             words = (word_span(word) for word in _WORD.finditer(text, *line.span(1)))
             spans = [SecretSpan(*word, PASSWORD) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD]
@@ -144,13 +146,13 @@ def _below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[Secr
             return
 
 
-def _alone(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
+def _span_of_lone_word(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
     start, end = word_span(message)
     if shape_of(message.string[start:end]) >= needed:
         yield SecretSpan(start, end, PASSWORD)
 
 
-def _is_heading(text: str, mention: Mention, rest: re.Match[str]) -> bool:
+def _is_heading(text: str, mention: KeywordMention, rest: re.Match[str]) -> bool:
     """Whether a line consists of little more than the mention, and so introduces the lines below it."""
     before = text[line_start(text, mention.start, _MAX_HEADING) : mention.start]
     return (
@@ -177,11 +179,13 @@ def _entries(text: str, at: int) -> Iterator[re.Match[str]]:
         yield line
 
 
-def _listed(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator[SecretSpan]:
+def _spans_in_list(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator[SecretSpan]:
     """Yield the passwords in the entries below a heading: `Label: …`, `user / …`."""
     for line in lines:
         if entry := _ENTRY.fullmatch(line.string, *line.span(1)):
-            yield from _alone(entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD)
+            yield from _span_of_lone_word(
+                entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD
+            )
 
 
 _NEAR: Final = 100
@@ -277,7 +281,7 @@ _NO_VALUE: Final = LazyPattern(
 )
 
 
-class Mention(NamedTuple):
+class KeywordMention(NamedTuple):
     """A word for a password, or (`is_vague`) only for a login that may have one."""
 
     start: int
@@ -285,7 +289,7 @@ class Mention(NamedTuple):
     is_vague: bool
 
 
-def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention]:
+def keyword_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
     """Yield the words for passwords, stem by stem; `lowered` is the text in lower case."""
     for stem in KEYWORD_MARKS:
         haystack, needle = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
@@ -293,7 +297,7 @@ def mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[Mention
         while at >= 0:
             match = _KEYWORD.match(text, at)
             if match and not (match["short"] and at and _WORD_CHARACTER.match(text, at - 1)):
-                yield Mention(*match.span(), match["vague"] is not None)
+                yield KeywordMention(*match.span(), match["vague"] is not None)
             at = haystack.find(needle, at + len(stem))
 
 

@@ -12,52 +12,52 @@ from functools import lru_cache
 from typing import Final
 
 from directory_indexer.secrets.patterns import (
-    FREE_KINDS,
-    LINE_KINDS,
+    LINE_BASED_KINDS,
+    PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     SHELL_KINDS,
     LazyPattern,
-    Naming,
+    NameKind,
     line_start,
 )
-from directory_indexer.secrets.strength import is_stand_in
+from directory_indexer.secrets.strength import is_no_literal_secret
 
 
 @lru_cache(maxsize=4_096)
-def naming_of(name: str) -> Naming | None:
+def secret_kind_of_name(name: str) -> NameKind | None:
     """Return the kind of secret that a name indicates, if any."""
     words = [word.lower() for word in _WORD.findall(name)]
     is_hash = False
-    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1] in _HASHES or words[-1].isdigit()):
-        is_hash |= words.pop() in _HASHES
-    if not words or not _PUBLIC.isdisjoint(words) or words == _BASELINE:
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1] in _HASH_WORDS or words[-1].isdigit()):
+        is_hash |= words.pop() in _HASH_WORDS
+    if not words or not _PUBLIC_WORDS.isdisjoint(words) or words == _DETECT_SECRETS_BASELINE:
         return None
     last = words[-1]
-    if last in _PASSWORDS or last.endswith(("password", "passwd", "passphrase", "passwort", "pwd")):
-        return Naming.TOKEN if is_hash else Naming.PASSWORD
+    if last in _PASSWORD_WORDS or last.endswith(("password", "passwd", "passphrase", "passwort", "pwd")):
+        return NameKind.TOKEN if is_hash else NameKind.PASSWORD
     if is_hash:
         return None
-    if last in _TOKENS or last.endswith(_TOKEN_ENDS):
-        return Naming.TOKEN
+    if last in _TOKEN_WORDS or last.endswith(_TOKEN_ENDS):
+        return NameKind.TOKEN
     before = words[-2] if len(words) > 1 else ""
-    if last not in _KEYS or not before:
+    if last not in _KEY_WORDS or not before:
         return None
-    return Naming.TOKEN if before in _KINDS_OF_KEYS else Naming.KEY
+    return NameKind.TOKEN if before in _KINDS_OF_KEYS else NameKind.KEY
 
 
 @lru_cache(maxsize=4_096)
-def is_unmistakable(name: str) -> bool:
+def is_certain_secret_name(name: str) -> bool:
     """Whether the value of a setting with this name is a secret, whatever it looks like."""
-    naming, words = naming_of(name), [word.lower() for word in _WORD.findall(name)]
-    if naming is None or not _ABOUT_PASSWORDS.isdisjoint(words) or not _HASHES.isdisjoint(words):
+    naming, words = secret_kind_of_name(name), [word.lower() for word in _WORD.findall(name)]
+    if naming is None or not _ABOUT_PASSWORDS.isdisjoint(words) or not _HASH_WORDS.isdisjoint(words):
         return False
     while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdigit()):
         words.pop()
     last, before = words[-1], words[-2] if len(words) > 1 else ""
-    if naming == Naming.PASSWORD or last.endswith(("secret", "apikey", "secretkey", "accesskey", "privatekey")):
+    if naming == NameKind.PASSWORD or last.endswith(("secret", "apikey", "secretkey", "accesskey", "privatekey")):
         return True
     if last.endswith("key"):
-        return last in _TOKENS or before in _KINDS_OF_PLAIN_KEYS
+        return last in _TOKEN_WORDS or before in _KINDS_OF_PLAIN_KEYS
     return last == "token" and before in _KINDS_OF_PLAIN_TOKENS
 
 
@@ -65,33 +65,40 @@ def repeats_name(value: str, name: str) -> bool:
     """Whether a value is a word of its name, or contains no more than it: `POSTGRES_PASSWORD: postgres`."""
     words = [word.lower() for word in _WORD.findall(name)]
     written = "".join(words)
-    return value.lower() in words or (len(written) > _MIN_WRITTEN and written in "".join(_WORD.findall(value)).lower())
+    return value.lower() in words or (
+        len(written) > _MIN_NAME_CHARS and written in "".join(_WORD.findall(value)).lower()
+    )
 
 
 @lru_cache(maxsize=4_096)
-def is_open(name: str) -> bool:
+def is_harmless_name(name: str) -> bool:
     """Whether a name indicates a value that is random but no secret; too short names count as such."""
     words = [word.lower() for word in _WORD.findall(name)]
-    if sum(map(len, words)) < _MIN_OPEN:
+    if sum(map(len, words)) < _MIN_HARMLESS_CHARS:
         return True
-    return any(word in _OPEN or word.rstrip("s") in _OPEN or word.endswith(_OPEN_ENDS) for word in words)
+    return any(
+        word in _HARMLESS_WORDS or word.rstrip("s") in _HARMLESS_WORDS or word.endswith(_HARMLESS_ENDINGS)
+        for word in words
+    )
 
 
-def is_vague(name: str) -> bool:
+def is_generic_data_name(name: str) -> bool:
     """Whether a name indicates no more than that its value is data."""
     words = {word.lower() for word in _WORD.findall(name)}
-    return sum(map(len, words)) < _MIN_OPEN or (not words.isdisjoint(_DATA) and words.isdisjoint(_OPEN - _DATA))
+    return sum(map(len, words)) < _MIN_HARMLESS_CHARS or (
+        not words.isdisjoint(_DATA_WORDS) and words.isdisjoint(_HARMLESS_WORDS - _DATA_WORDS)
+    )
 
 
-_MIN_WRITTEN: Final = 8
-_MIN_OPEN: Final = 3
+_MIN_NAME_CHARS: Final = 8
+_MIN_HARMLESS_CHARS: Final = 3
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zß-ɏ]+|[^\W\d_A-Za-zß-ɏ]+|\d+")
 _QUALIFIERS: Final = frozenset(
     "value val plain plaintext text prod production dev development staging stage live test default old new current "
     "backup base b64 base64 primary secondary string str data raw main here override v again".split()
 )
-_HASHES: Final = frozenset("hash sha hex digest".split())
-_PUBLIC: Final = frozenset("public existing csrf xsrf pub".split())
+_HASH_WORDS: Final = frozenset("hash sha hex digest".split())
+_PUBLIC_WORDS: Final = frozenset("public existing csrf xsrf pub".split())
 _ABOUT_PASSWORDS: Final = frozenset(
     "ask asks confirm forgot forgotten reset wrong invalid incorrect bad missing empty weak short repeat retype verify "
     "show hide set get has have no use with without require required requires enable enabled allow allowed permit "
@@ -105,10 +112,12 @@ _KINDS_OF_PLAIN_TOKENS: Final = frozenset(
     "access auth api bot refresh bearer personal deploy github gitlab slack npm pypi vault admin webhook oauth "
     "telegram discord registration join bootstrap service agent root secret".split()
 )
-_BASELINE: Final = ["hashed", "secret"]
+_DETECT_SECRETS_BASELINE: Final = ["hashed", "secret"]
 """The baseline format of detect-secrets, whose hashes are not reported again."""
-_DATA: Final = frozenset("data encoded payload blob content text message msg body base buffer raw value input".split())
-_OPEN: Final = frozenset(
+_DATA_WORDS: Final = frozenset(
+    "data encoded payload blob content text message msg body base buffer raw value input".split()
+)
+_HARMLESS_WORDS: Final = frozenset(
     "public publishable pub mac site csrf xsrf id uuid guid urn oid uid gid hash sha md digest checksum sum crc etag "
     "integrity fingerprint thumbprint signature sig signed nonce iv commit revision rev version build tag label "
     "branch tree blob cursor page offset sort partition class classname font css style icon image img picture photo "
@@ -124,8 +133,8 @@ _OPEN: Final = frozenset(
     "recipient thread anchor edition licence license doi isbn".split()
 )
 """Words in names of values that are random but no secrets."""
-_OPEN_ENDS: Final = tuple("id ids hash sum digest sha url uri path name file class sitekey".split())
-_PASSWORDS: Final = frozenset(
+_HARMLESS_ENDINGS: Final = tuple("id ids hash sum digest sha url uri path name file class sitekey".split())
+_PASSWORD_WORDS: Final = frozenset(
     "pass passcode kennwort contrasena motdepasse psk pw requirepass masterauth dbpass userpass rootpass adminpass "
     "keypass storepass sshpass smtppass mailpass ftppass mypass authpass privpass wpapsk "
     "authtok remotepass localpass proxypass rootpw bindpw passe contraseña пароль pskvalue wpakey wifikey clave senha "
@@ -133,12 +142,12 @@ _PASSWORDS: Final = frozenset(
     "şifre sifre şifresi sifresi parole geslo parool mdp psw pswd pwort paßwort slaptažodis palavrapasse "
     "parola 密码 密碼 口令 パスワード 비밀번호 암호 รหัสผ่าน".split()
 )
-_TOKENS: Final = frozenset(
+_TOKEN_WORDS: Final = frozenset(
     "pin secret token credential credentials creds authorization auth salt apikeys secrets totp authkey sharedkey "
     "masterkey appkey encryptionkey licensekey pepper erlangcookie".split()
 )
 _TOKEN_ENDS: Final = tuple("secret token apikey secretkey accesskey privatekey authkey accountkey pepper".split())
-_KEYS: Final = frozenset(("key", "keys", "pat"))
+_KEY_WORDS: Final = frozenset(("key", "keys", "pat"))
 _KINDS_OF_KEYS: Final = frozenset(
     "api secret access private preshared shared auth account master signing sign signature encryption encrypt crypt "
     "crypto cipher aes hmac jwt session app application license licence service admin client storage in nonce secure "
@@ -161,21 +170,26 @@ def is_translation(text: str, name: str) -> bool:
     return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
 
 
-def is_plain_secret(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
+def is_secret_by_setting_name(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
     """Whether a value, which ends at `end`, is a secret because of the name of its setting."""
     name, start = text[name_start : match.end("name")], match.start(str(match.lastgroup))
-    value = text[start : min(end, start + _MAX_JUDGED)]
-    if not is_unmistakable(name) or is_stand_in(value) or _BLANK.search(value) or repeats_name(value, name):
+    value = text[start : min(end, start + _MAX_EXAMINED_CHARS)]
+    if (
+        not is_certain_secret_name(name)
+        or is_no_literal_secret(value)
+        or _BLANK.search(value)
+        or repeats_name(value, name)
+    ):
         return False
     if name.lower() == "secret" and (len(value) < _MIN_SECRET or _RESOURCE.fullmatch(value)):
         return False
     return _is_setting(text, name_start, match, end, kind) and not _is_user(text, name_start, value)
 
 
-def is_line_of_settings(text: str, name_start: int, kind: str) -> bool:
+def is_settings_line(text: str, name_start: int, kind: str) -> bool:
     """Whether a name begins a line in a file with one name and value per line."""
     start = line_start(text, name_start, _MAX_LINE)
-    return kind in LINE_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
+    return kind in LINE_BASED_KINDS and _LINE_START.fullmatch(text, start, name_start) is not None
 
 
 def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:
@@ -185,9 +199,9 @@ def _is_setting(text: str, name_start: int, match: re.Match[str], end: int, kind
         return False
     if match["blank"] is not None:
         return kind == "sql" and is_quoted
-    if kind in FREE_KINDS and not (kind == "notebook" and is_quoted):
+    if kind in PROSE_OR_UNKNOWN_KINDS and not (kind == "notebook" and is_quoted):
         return between.rstrip("\"'") == "=" and _is_among_lines(text, name_start, end + is_quoted)
-    if kind not in SETTINGS_KINDS and kind not in LINE_KINDS:
+    if kind not in SETTINGS_KINDS and kind not in LINE_BASED_KINDS:
         return is_quoted and _is_setting_in_code(text, name_start, match, between)
     if not _is_assigned(text, name_start, match, between, kind):
         return False
@@ -200,21 +214,23 @@ def _is_assigned(text: str, name_start: int, match: re.Match[str], between: str,
     is_reference = text[name_start - 1 : name_start] in _REFERRING or text.endswith(("${", "#{", "{{"), 0, name_start)
     if is_reference or not _ASSIGNING.search(between):
         return False
-    is_vague = kind not in LINE_KINDS and text[name_start : match.end("name")].lower() == "pass"
+    is_vague = kind not in LINE_BASED_KINDS and text[name_start : match.end("name")].lower() == "pass"
     return not is_vague or _LOGIN.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
 
 
 def _is_setting_in_code(text: str, name_start: int, match: re.Match[str], between: str) -> bool:
     """Whether a string is the value of a constant, or of the password next to a host or a database."""
-    name, naming = text[name_start : match.end("name")], naming_of(text[name_start : match.end("name")])
+    name, naming = text[name_start : match.end("name")], secret_kind_of_name(text[name_start : match.end("name")])
     if "," in between and not _DEFINING.search(text, max(name_start - _NEAR, 0), name_start):
         return False
     if _CONSTANT.fullmatch(name):
-        return _OF_CODE.search(name) is None and (naming is Naming.PASSWORD or not _RESOURCE.fullmatch(match["quoted"]))
-    if naming is Naming.PASSWORD and _OF_SERVICE.search(name) and ":" not in between:
+        return _CODE_SETTING.search(name) is None and (
+            naming is NameKind.PASSWORD or not _RESOURCE.fullmatch(match["quoted"])
+        )
+    if naming is NameKind.PASSWORD and _SERVICE_SETTING.search(name) and ":" not in between:
         return True
     is_beside = _CONNECTION.search(text, max(name_start - _NEAR, 0), match.end() + _NEAR) is not None
-    return naming is Naming.PASSWORD and is_beside
+    return naming is NameKind.PASSWORD and is_beside
 
 
 def _is_among_lines(text: str, name_start: int, end: int) -> bool:
@@ -228,11 +244,11 @@ def _is_among_lines(text: str, name_start: int, end: int) -> bool:
 
 def _is_bare_setting(text: str, name_start: int, end: int, kind: str, between: str) -> bool:
     """Whether an unquoted value is all that follows its name."""
-    if kind not in LINE_KINDS:
+    if kind not in LINE_BASED_KINDS:
         return kind in _ENDS and _ENDS[kind].match(text, end) is not None
     is_pair = between == "=" and text[name_start - 1 : name_start] in _BEFORE_PAIRS
     is_flow = kind == "yaml" and text[:name_start].rstrip(" ")[-1:] in {"{", ","}
-    if not (is_pair or is_flow or is_line_of_settings(text, name_start, kind)):
+    if not (is_pair or is_flow or is_settings_line(text, name_start, kind)):
         return False
     return (_END_OF_WORD if kind in SHELL_KINDS else _END_OF_LINE).match(text, end) is not None
 
@@ -247,7 +263,7 @@ def _is_user(text: str, name_start: int, value: str) -> bool:
 _NEAR: Final = 200
 _MIN_SECRET: Final = 4
 _MAX_LINE: Final = 200
-_MAX_JUDGED: Final = 256
+_MAX_EXAMINED_CHARS: Final = 256
 _REFERRING: Final = frozenset("$@")
 _BEFORE_PAIRS: Final = frozenset(" \t\"'-=,{")
 _INDENT: Final = LazyPattern(r"[ \t]{0,20}[\w.-]{0,60}")
@@ -275,10 +291,10 @@ _ENDS: Final = {
 """Text that ends a value without quotes, by kind of file."""
 _DEFINING: Final = LazyPattern(r"(?:define|getenv|environ\.get|env|ENV\.fetch|config)\(\s{0,8}[\"']\Z")
 _CONSTANT: Final = LazyPattern(r"(?!PASS(?:ES)?$)[A-Z][A-Z\d_]{1,60}")
-_OF_SERVICE: Final = LazyPattern(
+_SERVICE_SETTING: Final = LazyPattern(
     r"(?i)(?:^|[._])(?:smtp|ssh|db|database|mysql|postgres|redis|mail|ldap|s?ftp|mongo|rabbitmq|amqp|mqtt)[._]?pass"
 )
-_OF_CODE: Final = LazyPattern(
+_CODE_SETTING: Final = LazyPattern(
     r"(?:^|_)(?:TEST|FAKE|DUMMY|EXAMPLE|SAMPLE|MOCK|KEY|PARAM|ARG|ATTR|CONF|CFG|OPT|OPTION|PROP|TK|TOK|STATE|KIND|CMD)_"
 )
 """Prefixes of constants that name or test something."""

@@ -26,7 +26,7 @@ with lazily:
 MASK: Final = "*"
 
 
-class Naming(Enum):
+class NameKind(Enum):
     """The kind of secret that a name indicates: chosen by a person, generated, or a key that may be public."""
 
     PASSWORD = "password"  # noqa: S105 - a kind of secret
@@ -34,8 +34,8 @@ class Naming(Enum):
     KEY = "key"
 
 
-PASSWORD: Final[str] = Naming.PASSWORD.value
-TOKEN: Final[str] = Naming.TOKEN.value
+PASSWORD: Final[str] = NameKind.PASSWORD.value
+TOKEN: Final[str] = NameKind.TOKEN.value
 
 SETTINGS_KINDS: Final = frozenset("dotenv hcl ini json jsonl properties toml xml yaml".split())
 """Kinds of files in which values are literal."""
@@ -45,11 +45,11 @@ PROSE_KINDS: Final = frozenset(
     if format_.group in {"docs", "media"} or (format_.group == "data" and not format_.is_text)
 ) | {"commit", "log"}
 """Kinds of files that people write, speak, scan or photograph."""
-FREE_KINDS: Final = PROSE_KINDS | {""}
+PROSE_OR_UNKNOWN_KINDS: Final = PROSE_KINDS | {""}
 """Kinds of files whose text is free, among them those of an unknown kind."""
 SHELL_KINDS: Final = frozenset("bash batch dockerfile fish make powershell".split())
-NON_CODE_KINDS: Final = FREE_KINDS | SETTINGS_KINDS | SHELL_KINDS | {"csv"}
-LINE_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
+NON_CODE_KINDS: Final = PROSE_OR_UNKNOWN_KINDS | SETTINGS_KINDS | SHELL_KINDS | {"csv"}
+LINE_BASED_KINDS: Final = frozenset("batch bash dockerfile dotenv fish ini make properties yaml".split())
 """Kinds of files with one name and value per line."""
 
 
@@ -77,12 +77,12 @@ def mask_spans(text: str, spans: Iterable[SecretSpan]) -> str:
     parts: list[str] = []
     end = 0
     for span in spans:
-        parts += (text[end : span.start], _VISIBLE.sub(MASK, text[span.start : span.end]))
+        parts += (text[end : span.start], _NON_BLANK.sub(MASK, text[span.start : span.end]))
         end = span.end
     return "".join((*parts, text[end:]))
 
 
-def lower(text: str) -> str:
+def lower_in_place(text: str) -> str:
     """Return a text in lower case, without moving any character."""
     # The only letter that becomes two in lower case; it would shift the rest.
     return text.replace("\u0130", "I").lower()
@@ -94,7 +94,7 @@ def line_start(text: str, at: int, max_length: int) -> int:
     return text.rfind("\n", lowest, at) + 1 or lowest
 
 
-_VISIBLE: Final = re.compile(r"\S")
+_NON_BLANK: Final = re.compile(r"\S")
 
 
 class Rule(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Final
 
 from directory_indexer.secrets.keyword_context import EXAMPLE
 from directory_indexer.secrets.patterns import (
-    FREE_KINDS,
     PASSWORD,
     PROSE_KINDS,
+    PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     TOKEN,
     Detector,
@@ -30,8 +30,8 @@ from directory_indexer.secrets.strength import (
     is_password,
     is_phrase,
     is_placeholder,
-    is_shaped,
     is_strong,
+    looks_like_password,
     surprisal,
     word_span,
 )
@@ -57,7 +57,7 @@ def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[S
 def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
     subject = _SUBJECT.match(text, at)
     if subject and word in _PASSWORD_WORDS:
-        yield from _stated(text, subject)
+        yield from _stated_number_spans(text, subject)
     # Most sentences about a key neither end in a colon nor contain a digit or sign after it.
     if subject is None or not _VALUE_MAY_FOLLOW.match(text, subject.end()):
         return
@@ -71,13 +71,13 @@ def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
         yield SecretSpan(*number.span(1), PASSWORD)
 
 
-def _stated(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
+def _stated_number_spans(text: str, subject: re.Match[str]) -> Iterator[SecretSpan]:
     """Yield a number, or four random words of four letters, stated to be a password."""
-    number = _STATED.match(text, subject.end())
+    number = _STATED_NUMBER.match(text, subject.end())
     before = max(subject.start() - _MAX_BEFORE, 0)
     if number and (number["bare"] is None or _USER.search(text, before, subject.start())):
         yield SecretSpan(*number.span(2), PASSWORD)
-    words = _SPACED.match(text, subject.end())
+    words = _SPACED_APP_PASSWORD.match(text, subject.end())
     if words and surprisal(words[1].replace(" ", "")) >= _MIN_SURPRISE:
         yield SecretSpan(*words.span(1), PASSWORD)
 
@@ -91,8 +91,8 @@ def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
         return _GENERATED.fullmatch(value) is not None and is_strong(value) and _PUBLIC.search(before) is None
     if is_strong(value) or _APP_PASSWORD.fullmatch(value):
         return True
-    is_hard = is_quoted or _EASY.fullmatch(value) is None
-    return len(value) >= _MIN_STATED and is_hard and is_password(value) and _TECHNICAL.search(value) is None
+    is_hard = is_quoted or _EASY_PASSWORD.fullmatch(value) is None
+    return len(value) >= _MIN_STATED and is_hard and is_password(value) and _TECHNICAL_WORD.search(value) is None
 
 
 _MARKS: Final = ".,;:)"
@@ -114,8 +114,8 @@ _ANNOUNCEMENT: Final = LazyPattern(
     r"(\w[!-~]{11,4000}+)[ \t]{0,8}(?=\r?\n[ \t]{0,8}\r?\n|\r?\n?\Z)"
 )
 _APP_PASSWORD: Final = LazyPattern(r"[a-z]{4}(?:-[a-z]{4}){3}")
-_EASY: Final = LazyPattern(r"[a-z]{1,20}[-_]?\d{1,4}|\d{1,6}-?[A-Za-z]{1,12}|[A-Za-z]+[!?*]+|[\w-]*[.:,;].*")
-_TECHNICAL: Final = LazyPattern(
+_EASY_PASSWORD: Final = LazyPattern(r"[a-z]{1,20}[-_]?\d{1,4}|\d{1,6}-?[A-Za-z]{1,12}|[A-Za-z]+[!?*]+|[\w-]*[.:,;].*")
+_TECHNICAL_WORD: Final = LazyPattern(
     r"(?i)sha-?\d|aes-?\d|rsa-?\d|hmac|pbkdf|argon|crypt|base-?\d|utf-?\d|oauth|25519|^[A-Z]{2,8}-\d{2,5}|^v?\d+[.-]\d|"
     r"@[\w-]+\.|^\+?[\d-]+$|^(?:windows|python|postgres|mysql|java|version|step|level|section|type|option)\W?\d"
 )
@@ -125,12 +125,14 @@ _SUBJECT: Final = LazyPattern(
 )
 _NETWORK: Final = LazyPattern(r"(?i)netzwerk|network|security|wlan|wi-?fi|wpa")
 _NETWORK_KEY: Final = LazyPattern(r"(?:[ ]?\([^()\n]{0,20}\))?[ ]{0,2}[:=][ \t]{0,8}(\d[\d ]{6,28}\d)(?!\w)")
-_STATED: Final = LazyPattern(
+_STATED_NUMBER: Final = LazyPattern(
     r"(?:[ ](?:wurde|ist|was|is|wird)(?:[ ](?:jetzt|now|set|changed))?(?:[ ](?:auf|to))?|(?P<bare>))[ ]"
     r"(\d{6,16})(?![\w-])"
 )
 _USER: Final = LazyPattern(r"(?i)(?:usuario|user|login|gebruiker|benutzer|utilisateur)[ ][\w.@-]{2,40}, \Z")
-_SPACED: Final = LazyPattern(r"[ \t]{0,4}[:=]?[ \t]{1,12}([a-z]{4}(?: [a-z]{4}){3})(?=[ \t\r]{0,8}(?:\n|\Z))")
+_SPACED_APP_PASSWORD: Final = LazyPattern(
+    r"[ \t]{0,4}[:=]?[ \t]{1,12}([a-z]{4}(?: [a-z]{4}){3})(?=[ \t\r]{0,8}(?:\n|\Z))"
+)
 """A password for one program, as mail services show them."""
 _MIN_SURPRISE: Final = 5.5
 _NETWORK_CODE: Final = LazyPattern(r"WIFI:(?:[^;\n]{0,80};){0,4}P:([^;\n]{4,64}+);")
@@ -141,7 +143,7 @@ def _is_number(value: str) -> bool:
 
 
 def _is_no_product(value: str) -> bool:
-    return is_shaped(value) and not _PRODUCT.fullmatch(value)
+    return looks_like_password(value) and not _PRODUCT.fullmatch(value)
 
 
 def _entry_code_spans(text: str) -> Iterator[SecretSpan]:
@@ -175,7 +177,7 @@ PROSE_RULES: Final[tuple[Detector, ...]] = (
             ),
             rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)",
             _is_no_product,
-            kinds=FREE_KINDS,
+            kinds=PROSE_OR_UNKNOWN_KINDS,
             closing=_MARKS,
             before=r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|"
             r"nmelden|inloggen|onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z",
@@ -219,7 +221,7 @@ def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
     """Yield the secrets of a file whose name or first line announces them."""
     if kind in SETTINGS_KINDS:
         if _SECRETS_NAME.fullmatch(name) and not _MANIFEST.search(text):
-            yield from _scalar_spans(text)
+            yield from _literal_value_spans(text)
     elif (not kind or kind in _READ_KINDS) and _is_list(text, name):
         yield from _entry_spans(text)
 
@@ -228,9 +230,9 @@ def _is_list(text: str, name: str) -> bool:
     match = _FIRST_LINE.match(text)
     first = match[1] if match else ""
     title = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
-    if not (is_title(first) or is_title(title)) or _OTHER.search(first):
+    if not (is_title(first) or is_title(title)) or _TITLE_OF_ADVICE.search(first):
         return False
-    return is_title(first) or _OTHER.search(title) is None
+    return is_title(first) or _TITLE_OF_ADVICE.search(title) is None
 
 
 def is_title(line: str) -> bool:
@@ -241,7 +243,7 @@ def is_title(line: str) -> bool:
     return _TITLE.fullmatch(line) is not None
 
 
-def _scalar_spans(text: str) -> Iterator[SecretSpan]:
+def _literal_value_spans(text: str) -> Iterator[SecretSpan]:
     """Yield every literal value."""
     for match in _SCALAR.finditer(text):
         start, end = match.span(str(match.lastgroup))
@@ -262,10 +264,10 @@ def _entry_spans(text: str) -> Iterator[SecretSpan]:
         if (
             not _OTHER_LABEL.search(match["label"])
             and not _SETTING.fullmatch(value)
-            and (is_shaped(value) or is_strong(value))
+            and (looks_like_password(value) or is_strong(value))
         ):
             yield SecretSpan(start, end, PASSWORD)
-    for match in _CODE.finditer(text):
+    for match in _ENTRY_OR_ACCESS_CODE.finditer(text):
         value = match["word"]
         if value.isdigit() or is_password(value):
             yield SecretSpan(*match.span("word"), PASSWORD)
@@ -327,7 +329,7 @@ _TITLE: Final = LazyPattern(
     r"(?:[ ]?[:(\[!-][^\n]{0,40}|"
     r"[ ](?!(?:is|are|ist|sind|est|sont|was|must|may|reset|manager)\b)[^\W\d_][^\n.:;?]{0,30})?[\s:=*#]{0,8}"
 )
-_OTHER: Final = LazyPattern(
+_TITLE_OF_ADVICE: Final = LazyPattern(
     r"(?i)polic|polit|rule|require|guide|recommend|richtlin|regel|regeln|vorgabe|consigne|norma|reglas|faq|how|rotat|reset|"
     r"change|änder|chang|manag|hash|generat|best|good|strong|test|api|\?|about|explain|instruct|anleitung|help|hilfe|spec|"
     r"format|tutorial|protect|secur|sicher|forgot|vergess|lost|expir|storage|wordlist|common|breach"
@@ -344,7 +346,7 @@ _OTHER_LABEL: Final = LazyPattern(
     r"numéro|número|numero|cliente|abone|adres|brukernavn|użytkownik|uživatel|kullan|example|beispiel|exemple|ejemplo"
 )
 _SETTING: Final = LazyPattern(r"[a-z]{1,12}=.*|[a-z]{1,8}-\d{1,4}")
-_CODE: Final = LazyPattern(
+_ENTRY_OR_ACCESS_CODE: Final = LazyPattern(
     r"(?i)(?<![^\W_])(?:[^\W\d_]{0,12}(?:pin|puk|code|schlüssel|kennwort|passwort|password|key)|"
     r"pin[ -]?code|codigo|código|codice|chiave|"
     r"clave|clé|kod|kodi|kód|код|пин|sleutel|nyckel|[sş]ifre\w{0,4}|parola|senha|has[lł]o|heslo|wachtwoord|mdp|psw|pwd?)"

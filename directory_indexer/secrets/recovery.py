@@ -7,7 +7,14 @@ from itertools import chain, takewhile
 from pathlib import Path
 from typing import Final
 
-from directory_indexer.secrets.patterns import FREE_KINDS, Detector, LazyPattern, Procedure, Rule, SecretSpan
+from directory_indexer.secrets.patterns import (
+    PROSE_OR_UNKNOWN_KINDS,
+    Detector,
+    LazyPattern,
+    Procedure,
+    Rule,
+    SecretSpan,
+)
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
@@ -121,7 +128,7 @@ RECOVERY_RULES: Final[tuple[Detector, ...]] = (
         r"(?=[ \t]*(?:\n|\Z)|[ \t]{2,}|\t)",
         _has_digit,
         "recovery code",
-        FREE_KINDS,
+        PROSE_OR_UNKNOWN_KINDS,
         within=r"(?i)(?:(?:recovery|backup|scratch|wiederherstellungs|notfall|einmal|herstel)[- ]?codes?|"
         r"c(?:odes|ódigos|odici) d[ei] (?:secours|récupération|recuperación|recuperação|recupero|respaldo))\b"
         r"[^\n]{0,80}\n((?:[^\n]{0,80}\n){1,40})",

@@ -24,12 +24,12 @@ from directory_indexer.formats.table import FORMATS
 from directory_indexer.secrets.context_rules import RULE_MARKS, rule_spans
 from directory_indexer.secrets.keyword_context import KEYWORD_MARKS
 from directory_indexer.secrets.patterns import (
-    FREE_KINDS,
+    PROSE_OR_UNKNOWN_KINDS,
     LazyPattern,
     MarkTable,
     SecretSpan,
     line_start,
-    lower,
+    lower_in_place,
     mask_spans,
     merge_spans,
 )
@@ -37,15 +37,15 @@ from directory_indexer.secrets.prose_rules import SENTENCE_MARKS, titled_spans
 from directory_indexer.secrets.strength import Shape, is_strong, shape_of
 from directory_indexer.secrets.values import NAME_MARKS, named_spans, unnamed_spans
 
-SEALED_MARKS: Final = ("encrypteddata",)
+ENCRYPTION_MARKS: Final = ("encrypteddata",)
 
-_SEALED: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
-_BLOCK: Final = LazyPattern(
+_ENCRYPTED_FILE: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
+_ENCRYPTED_BLOCK: Final = LazyPattern(
     r"encryptedData[\"']?[ \t]{0,4}:[ \t]{0,4}(?:\{[^{}]{0,200000}+\}|\r?\n(?:[ \t]++[^\n]*+\n?)++)"
 )
-_VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
+_ENCRYPTED_VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
 
-_MARKS: Final = MarkTable((*SENTENCE_MARKS, *KEYWORD_MARKS, *RULE_MARKS, *NAME_MARKS, *SEALED_MARKS))
+_MARKS: Final = MarkTable((*SENTENCE_MARKS, *KEYWORD_MARKS, *RULE_MARKS, *NAME_MARKS, *ENCRYPTION_MARKS))
 _KIND_OF_OTHERS: Final = "text"
 """The kind of files that a configured extractor read: theirs is unknown."""
 
@@ -53,9 +53,9 @@ _MAX_REPEATED: Final = 200
 _MIN_REPEATED: Final = 8
 _MIN_HEADING: Final = 6
 _MAX_REPEATED_LENGTH: Final = 500
-_MOST: Final = 0.6
+_MIN_SHARE_OF_TEXT: Final = 0.6
 _BLANKS: Final = re.compile(r"\s+")
-_MOMENT: Final = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
+_DATE_OR_TIME: Final = re.compile(r"\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?)?)?")
 """A timestamp as documents have it, which is no secret."""
 
 _MAX_LINE: Final = 400
@@ -66,38 +66,38 @@ _ENTRY: Final = LazyPattern(
     r"[\"'`]?(?P<value>[!-~]{12,300}?)[\"'`,;]{0,2}[ \t\r]{0,4}(?=\n|\Z)"
 )
 _BASE32: Final = LazyPattern(r"(?=[A-Z]*[2-7])[A-Z2-7]{16,64}")
-_OPEN: Final = LazyPattern(
+_HARMLESS_LABEL: Final = LazyPattern(
     r"(?i)public|print|\bid\b|hash|sum|uuid|version|user|name|mail|url|link|digest|etag|commit|rsa|ssh"
 )
 """Words in labels of values that look random and are no secrets."""
 
 _NEAR: Final = 800
 _NUMBER: Final = LazyPattern(r"(?i:0x)?[0-9a-fA-F]{16,4096}")
-_FIELD: Final = LazyPattern(
+_TEST_VECTOR_FIELD: Final = LazyPattern(
     r"(?i)(?<![a-z0-9])(pt|ct|msg|mac|tag|md|digest|okm|prk|dk|plaintext|ciphertext|plain|cipher|message|signature|sig|hash)"
     r"(?![a-z0-9])[\"'\])]{0,2}[ \t]{0,8}(?:[:=]|,(?=[ ]?[\"']))[ \t]{0,8}(?:[\w.]{1,24}\()?b?[\"']?(?:0x)?[0-9a-f]{8}"
 )
-_DERIVED: Final = frozenset(("okm", "prk", "dk"))
+_DERIVED_KEY_FIELDS: Final = frozenset(("okm", "prk", "dk"))
 """Fields that only vectors of key derivation functions have."""
-_CODES: Final = frozenset("mac tag md digest ct ciphertext signature sig hash".split())
-_MADE: Final = (
+_RESULT_FIELDS: Final = frozenset("mac tag md digest ct ciphertext signature sig hash".split())
+_SOURCES_AND_RESULTS: Final = (
     *((source, frozenset(("ct", "ciphertext", "cipher", "tag"))) for source in ("pt", "plaintext", "plain")),
-    *((source, _CODES) for source in ("msg", "message")),
+    *((source, _RESULT_FIELDS) for source in ("msg", "message")),
 )
 """Inputs of a cipher or code, and its outputs."""
 
 
-def sealed_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
+def encrypted_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
     """Return the spans of the encrypted values of sealed secrets, in order."""
-    if marks.isdisjoint(SEALED_MARKS) or not _SEALED.search(text):
+    if marks.isdisjoint(ENCRYPTION_MARKS) or not _ENCRYPTED_FILE.search(text):
         return []
-    return [match.span() for match in _BLOCK.finditer(text)]
+    return [match.span() for match in _ENCRYPTED_BLOCK.finditer(text)]
 
 
-def is_sealed(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
+def is_encrypted(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
     """Whether a value is inside such a block, and as long as a sealed value."""
     at = bisect_right(blocks, (span.start, len(text))) - 1
-    return at >= 0 and span.end <= blocks[at][1] and _VALUE.fullmatch(text, span.start, span.end) is not None
+    return at >= 0 and span.end <= blocks[at][1] and _ENCRYPTED_VALUE.fullmatch(text, span.start, span.end) is not None
 
 
 class Redaction(NamedTuple):
@@ -113,7 +113,7 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
 
     The kind of file determines how a name and a value are written, its name whether it contains only secrets.
     """
-    lowered = lower(text)
+    lowered = lower_in_place(text)
     marks = _MARKS.marks_of(lowered)
     candidates = chain(
         rule_spans(text, lowered, marks, kind),
@@ -121,14 +121,14 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
         unnamed_spans(text, kind),
         titled_spans(text, kind, name),
     )
-    blocks = sealed_blocks(text, marks)
+    blocks = encrypted_blocks(text, marks)
     spans = [
-        span for span in merge_spans(candidates) if not (is_known_answer(text, span) or is_sealed(text, span, blocks))
+        span for span in merge_spans(candidates) if not (is_test_vector(text, span) or is_encrypted(text, span, blocks))
     ]
     if not spans:
         return spans
-    listed = listed_spans(text, spans) if kind in FREE_KINDS else ()
-    return merge_spans((*spans, *_repeated(text, spans), *listed))
+    listed = spans_listed_beside(text, spans) if kind in PROSE_OR_UNKNOWN_KINDS else ()
+    return merge_spans((*spans, *_repeated_spans(text, spans), *listed))
 
 
 def redact(text: str, kind: str = "", name: str = "") -> tuple[str, list[SecretSpan]]:
@@ -141,7 +141,7 @@ def redact_document(document: Document, name: str = "") -> Redaction:
     """Mask the secrets in the text, title, headings and metadata of a document in a file of this name."""
     kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
     text, spans = redact(document.text, kind, name)
-    values = _values(document.text, spans)
+    values = _values_to_repeat(document.text, spans)
     # A title that repeats the beginning of a text without secrets needs no masking.
     repeats_text = not spans and document.text.startswith(document.title)
     title = document.title if repeats_text else _redact_line(document.title, values, kind)
@@ -150,32 +150,32 @@ def redact_document(document: Document, name: str = "") -> Redaction:
     if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
         return Redaction(document)
     clean = document._replace(text=text, title=title, sections=sections, metadata=metadata)
-    return Redaction(clean, max(len(spans), 1), _kind_of_all(document.text, spans))
+    return Redaction(clean, max(len(spans), 1), _kind_of_most_text(document.text, spans))
 
 
-def listed_spans(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+def spans_listed_beside(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
     """Yield random labelled values in the lines next to a secret."""
     starts = {line_start(text, span.start, _MAX_LINE): span.kind for span in spans[:_MAX_ENTRIES]}
     for start, kind in starts.items():
         if not _ENTRY.match(text, start):
             continue
-        for neighbour in (*_above(text, start), *_below(text, start)):
+        for neighbour in (*_entries_above(text, start), *_entries_below(text, start)):
             if neighbour.start() not in starts and _is_random(neighbour):
                 yield SecretSpan(*neighbour.span("value"), kind)
 
 
-def is_known_answer(text: str, span: SecretSpan) -> bool:
+def is_test_vector(text: str, span: SecretSpan) -> bool:
     """Whether a secret is part of a test vector: with a message and its code, or plaintext and ciphertext, near it."""
     if not _NUMBER.fullmatch(text, span.start, span.end):
         return False
     near = text[max(span.start - _NEAR, 0) : span.end + _NEAR]
-    names = {match[1].lower() for match in _FIELD.finditer(near)}
-    return not names.isdisjoint(_DERIVED) or any(
-        not names.isdisjoint(into) and source in names for source, into in _MADE
+    names = {match[1].lower() for match in _TEST_VECTOR_FIELD.finditer(near)}
+    return not names.isdisjoint(_DERIVED_KEY_FIELDS) or any(
+        not names.isdisjoint(into) and source in names for source, into in _SOURCES_AND_RESULTS
     )
 
 
-def _repeated(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:
+def _repeated_spans(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:
     """Yield other occurrences of the same secrets, which no rule recognises."""
     kinds = {text[start:end]: kind for start, end, kind in spans[:_MAX_REPEATED]}
     for value, kind in kinds.items():
@@ -187,7 +187,7 @@ def _repeated(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSpan]:
             at = text.find(value, at + len(value))
 
 
-def _values(text: str, spans: Sequence[SecretSpan]) -> list[str]:
+def _values_to_repeat(text: str, spans: Sequence[SecretSpan]) -> list[str]:
     values = {text[start:end] for start, end, _ in spans[:_MAX_REPEATED]}
     return sorted(
         (value for value in values if _MIN_HEADING <= len(value) <= _MAX_REPEATED_LENGTH), key=len, reverse=True
@@ -234,7 +234,7 @@ def _redact_headings(sections: tuple[Section, ...], values: Sequence[str], kind:
 
 def _redact_lines(texts: Iterable[str], values: Sequence[str], kind: str) -> dict[str, str]:
     """Mask the secrets in short texts, all at once; the result has only the texts that changed."""
-    lines = [line for line in dict.fromkeys(texts) if line and not _MOMENT.fullmatch(line)]
+    lines = [line for line in dict.fromkeys(texts) if line and not _DATE_OR_TIME.fullmatch(line)]
     together = "\n".join(line.replace("\n", " ") for line in lines)
     clean = _redact_line(together, values, kind)
     if clean == together:
@@ -242,18 +242,18 @@ def _redact_lines(texts: Iterable[str], values: Sequence[str], kind: str) -> dic
     return {line: masked for line, masked in zip(lines, clean.split("\n"), strict=True) if line != masked}
 
 
-def _kind_of_all(text: str, spans: Sequence[SecretSpan]) -> str | None:
+def _kind_of_most_text(text: str, spans: Sequence[SecretSpan]) -> str | None:
     """Return the kind of secret that makes up most of a text, if any."""
     sizes: Counter[str] = Counter()
     for start, end, kind in spans:
         sizes[kind] += end - start
     n_visible = len(text) - sum(map(len, _BLANKS.findall(text))) if spans else 1
-    if sum(sizes.values()) < n_visible * _MOST:
+    if sum(sizes.values()) < n_visible * _MIN_SHARE_OF_TEXT:
         return None
     return sizes.most_common(1)[0][0]
 
 
-def _above(text: str, start: int) -> Iterator[re.Match[str]]:
+def _entries_above(text: str, start: int) -> Iterator[re.Match[str]]:
     for _ in range(_MAX_DISTANCE):
         if start == 0:
             return
@@ -264,7 +264,7 @@ def _above(text: str, start: int) -> Iterator[re.Match[str]]:
         yield entry
 
 
-def _below(text: str, start: int) -> Iterator[re.Match[str]]:
+def _entries_below(text: str, start: int) -> Iterator[re.Match[str]]:
     for _ in range(_MAX_DISTANCE):
         start = text.find("\n", start, start + _MAX_LINE) + 1
         entry = _ENTRY.match(text, start) if start else None
@@ -274,6 +274,6 @@ def _below(text: str, start: int) -> Iterator[re.Match[str]]:
 
 
 def _is_random(entry: re.Match[str]) -> bool:
-    if _OPEN.search(entry["label"]):
+    if _HARMLESS_LABEL.search(entry["label"]):
         return False
     return shape_of(entry["value"]) == Shape.RANDOM or _BASE32.fullmatch(entry["value"]) is not None

@@ -28,7 +28,7 @@ def is_placeholder(value: str) -> bool:
     return (
         len(set(lowered)) <= _MAX_REPEATED
         or _TEMPLATE.search(value) is not None
-        or _RUN.search(lowered) is not None
+        or _KEYBOARD_RUN.search(lowered) is not None
         or (_STAND_IN if len(value) < _LONG_PHRASE else _LONG_STAND_IN).search(lowered) is not None
         or _WORD.fullmatch(lowered) is not None
     )
@@ -39,7 +39,7 @@ def is_literal(value: str) -> bool:
     return not is_placeholder(value)
 
 
-def is_stand_in(value: str) -> bool:
+def is_no_literal_secret(value: str) -> bool:
     """Whether a value in the position of a secret is none: an example, a reference, a type or a choice.
 
     `is_placeholder` also excludes what looks like a word; people choose words as passwords.
@@ -47,7 +47,7 @@ def is_stand_in(value: str) -> bool:
     lowered = value.lower()
     return (
         len(value) < _MIN_PLAIN
-        or set(lowered) <= _FILLING
+        or set(lowered) <= _FILLER_CHARACTERS
         or _TEMPLATE.search(value) is not None
         or _SETTING.fullmatch(value) is not None
         or (_STAND_IN if len(value) < _LONG_PHRASE else _LONG_STAND_IN).search(lowered) is not None
@@ -63,7 +63,7 @@ def is_strong(value: str) -> bool:
     if not _MIN_STRONG <= size <= _MAX_STRONG or is_placeholder(value) or _NAMES.fullmatch(value):
         return False
     size = min(size, _SAMPLED)
-    n_changes, n_digits = _changes(value[:_SAMPLED])
+    n_changes, n_digits = _class_changes_and_digits(value[:_SAMPLED])
     if not n_digits:
         return size >= _MIN_LETTERS and n_changes >= size * 0.3 and not _WORDS.fullmatch(value)
     return n_changes >= max(4 if size < _SHORT else 3, size * 0.18) and n_digits < size * 0.95
@@ -78,20 +78,20 @@ def is_password(value: str) -> bool:
     if _REFERENCE.fullmatch(value):
         return False
     has_letter = any(map(str.isalpha, value))
-    return has_letter and (any(map(str.isdigit, value)) or _SIGN.search(value) is not None)
+    return has_letter and (any(map(str.isdigit, value)) or _SPECIAL_CHARACTER.search(value) is not None)
 
 
-def is_chosen(value: str) -> bool:
+def may_be_chosen_password(value: str) -> bool:
     """Whether a value is a password, in a position of nothing but passwords and their placeholders."""
-    return not is_stand_in(value) or is_password(value) or is_strong(value)
+    return not is_no_literal_secret(value) or is_password(value) or is_strong(value)
 
 
-def is_likely(value: str) -> bool:
+def may_be_password(value: str) -> bool:
     """Whether a value may be a password or was generated."""
     return is_password(value) or is_strong(value)
 
 
-def is_argument(value: str) -> bool:
+def may_be_password_argument(value: str) -> bool:
     """Whether a value may be a password or pass phrase, or was generated."""
     return is_password(value) or is_strong(value) or is_phrase(value)
 
@@ -108,7 +108,7 @@ def is_phrase(value: str) -> bool:
     return _PHRASE.fullmatch(value) is not None and not is_placeholder(value) and not _ABOUT_SECRETS.search(value)
 
 
-def _changes(value: str) -> tuple[int, int]:
+def _class_changes_and_digits(value: str) -> tuple[int, int]:
     classes = [_class_of(char) for char in value if char not in "_-. "]
     n_changes = sum(1 for left, right in pairwise(classes) if left != right and (left, right) != ("u", "l"))
     return n_changes, classes.count("d")
@@ -123,7 +123,7 @@ def _class_of(char: str) -> str:
 
 
 _MIN_PLAIN: Final = 2
-_FILLING: Final = frozenset("x*.-_#?•●…=+~")
+_FILLER_CHARACTERS: Final = frozenset("x*.-_#?•●…=+~")
 _MAX_REPEATED: Final = 3
 _MIN_STRONG: Final = 12
 _MAX_STRONG: Final = 65_536
@@ -146,7 +146,7 @@ _TEMPLATE: Final = LazyPattern(
     r"secret-?ref:|!(?:secret|vault|ref|sub|getatt|env(?:_var)?)\b|(?:enc|encrypted|cipher):(?:v\d:)?[\w+/=:.-]{24}|"
     r"ENC[\[(]|\{cipher\}|Ag[A-D][\w+/=]{200}|process\.env|os\.environ|https?://)"
 )
-_RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|^12345678?9?$|^87654321$|abcdefgh|9876543")
+_KEYBOARD_RUN: Final = LazyPattern(r"x{4}|([^/=+])\1{7}|0123456|1234567890|^12345678?9?$|^87654321$|abcdefgh|9876543")
 _STAND_IN: Final = LazyPattern(
     r"example|change.?(?:me|it|this)|placeholder|your|dummy|redacted|replace|insert|todo|sample|fixme|foobar|fake|mock|"
     r"here$|^enter(?![a-z])|^enter(?:your|the|pass)|not.?a?.?real|undefined|removed|hidden|masked|open.?sesame|^test.?(?:pass|secret|token|key)|^some[-_]|"
@@ -202,7 +202,7 @@ _REFERENCE: Final = LazyPattern(
     r"[A-Za-z]+[?!.:;,]|%[\w%{}.]+|[a-z]+\[.*|@[\w/]+|\W*[A-Za-z]+\W*|[A-Z]?[a-z]+(?:[/+&=|][A-Z]?[a-z]+)+"
 )
 _PARTS: Final = LazyPattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_SIGN: Final = LazyPattern(r"[!@#$%^&*+=?~]")
+_SPECIAL_CHARACTER: Final = LazyPattern(r"[!@#$%^&*+=?~]")
 _PHRASE: Final = LazyPattern(r"[a-z]{12,40}|[A-Za-z]{3,}(?:-[A-Za-z]{3,}){3,7}|[a-z]{3,}(?: [a-z]{3,}){3,7}")
 _ABOUT_SECRETS: Final = LazyPattern(r"(?i)passw|secret|token|require|invalid|field|valid|must|enter|user|login")
 
@@ -224,19 +224,19 @@ def shape_of(word: str) -> Shape:
         return Shape.PLAIN if is_placeholder(word) else Shape.CHOSEN
     if not _HAS_LETTER_AND_MORE.match(word) or not is_password(word) or _TECHNICAL.search(word):
         return Shape.PLAIN
-    if is_strong(word) and not _NAME.fullmatch(word):
+    if is_strong(word) and not _NAME_WITH_NUMBER.fullmatch(word):
         return Shape.RANDOM
-    if len(word) >= _MIN_HARD and _HARD.fullmatch(word):
+    if len(word) >= _MIN_HARD and _CERTAIN_PASSWORD.fullmatch(word):
         return Shape.HARD
     return Shape.CHOSEN if any(map(str.isdigit, word)) else Shape.PLAIN
 
 
-def is_shaped(word: str) -> bool:
+def looks_like_password(word: str) -> bool:
     """Whether a word without its delimiters looks like a password."""
     return shape_of(word) >= Shape.CHOSEN
 
 
-def is_hard(word: str) -> bool:
+def is_certainly_password(word: str) -> bool:
     """Whether a word without its delimiters looks like a password and like nothing else."""
     return shape_of(word) >= Shape.HARD
 
@@ -261,13 +261,13 @@ _CLOSING: Final = "\"'`)>].,;:"
 _DIGITS: Final = LazyPattern(r"\d{16}|\d{20,63}")
 """Factory-set keys of routers."""
 _HAS_LETTER_AND_MORE: Final = LazyPattern(r"(?=[^A-Za-z]*+[A-Za-z])[A-Za-z]*+[^A-Za-z]")
-_HARD: Final = LazyPattern(
+_CERTAIN_PASSWORD: Final = LazyPattern(
     r"(?=[^a-zA-Z]*+[a-zA-Z])(?=\D*+\d)[^!#$%&*+?~^=@]*+[!#$%&*+?~^=@].*|"  # a letter, a digit and a sign
     r"(?=[^a-z]*+[a-z])(?=[^A-Z]*+[A-Z])(?:\w*\d[a-z]+\w*\d\w*|[A-Za-z]{4,}(?:\d{3,}[A-Za-z]{4,}|\d{2}[A-Za-z]{4,}\d{2,})|[a-z]+[A-Z][a-z]+\d{2,}|(?:[A-Z][a-z]{3,}_?){2,3}\d{2,4})"
 )
 """Patterns that follow no rule of spelling: a sign among letters and digits, digits for letters, two words and a year.
 """
-_NAME: Final = LazyPattern(r"[a-z]+(?:[-_.][a-z]+)*[-_.]?[a-z]?\d{1,4}|(?:[a-z0-9]+[-_.]){3,}[a-z0-9]+")
+_NAME_WITH_NUMBER: Final = LazyPattern(r"[a-z]+(?:[-_.][a-z]+)*[-_.]?[a-z]?\d{1,4}|(?:[a-z0-9]+[-_.]){3,}[a-z0-9]+")
 _TECHNICAL: Final = LazyPattern(
     r"(?i)[/\\(){}<>\[\]|\"`]|\w[=:]\S*[a-z]|::|->|@[\w-]+\.[a-z]|^[@#&$%+-]|&\w+;|\.(?:[a-z]{2,4}|html|conf|json|yaml)$|"
     r"sha-?\d|aes-?\d|rsa-?\d|hmac|pbkdf|argon|crypt|base-?(?:32|58|64)|utf-?\d|oauth|25519|x\.?509|pkcs|tls|ssl|ntlm|"
@@ -291,21 +291,23 @@ def is_random(value: str) -> bool:
         return False
     if surprisal(value) < (_SURPRISE if size >= _LONG else _SURPRISE_OF_SHORT):
         return False
-    return not (_ORDERLY.match(value) or is_placeholder(value) or _is_text(value))
+    return not (_ORDERLY.match(value) or is_placeholder(value) or _is_base64_text(value))
 
 
 def reduce_alphabet(value: str) -> str:
     """Fold a value to the alphabet of the table; a capital within a word begins another one."""
-    return _OTHER.sub("_", _DIGIT.sub("0", _CAPITAL.sub("_", value).lower()))
+    return _OUTSIDE_ALPHABET.sub("_", _DIGIT.sub("0", _CAPITAL.sub("_", value).lower()))
 
 
 def surprisal(value: str) -> float:
     """Return the mean surprisal of the pairs of a value, in bits; digits that follow digits are ignored."""
     reduced = _DIGIT_RUN.sub("0", value)
-    return sum(_SURPRISES[pair] for pair in pairwise(reduce_alphabet(reduced))) / max(2 * len(reduced) - 2, _MIN_PAIRS)
+    return sum(_BIGRAM_SURPRISES[pair] for pair in pairwise(reduce_alphabet(reduced))) / max(
+        2 * len(reduced) - 2, _MIN_PAIRS
+    )
 
 
-def _is_text(value: str) -> bool:
+def _is_base64_text(value: str) -> bool:
     """Whether a value is text in base64."""
     try:
         return base64.b64decode(value[: len(value) // 4 * 4]).decode("ascii").isprintable()
@@ -334,8 +336,8 @@ _ORDERLY: Final = LazyPattern(
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _DIGIT: Final = re.compile(r"\d")
 _DIGIT_RUN: Final = re.compile(r"\d+")
-_OTHER: Final = re.compile(r"[^a-z0_]")
-_TABLE: Final = (
+_OUTSIDE_ALPHABET: Final = re.compile(r"[^a-z0_]")
+_BIGRAM_TABLE: Final = (
     "ja89geaf9kc796jak686ccedcgj8"
     "6bfg5jli7dl6fh6hq7ae7kki8jg9"
     "6kci6kl69o89jk5gj9e7apnkdlh8"
@@ -366,4 +368,6 @@ _TABLE: Final = (
     "897999aa9dc99aa8g879bcagggk8"
 )
 """One row for each character, one column for its successor; half bits in base 36."""
-_SURPRISES: Final = dict(zip(product(ALPHABET, repeat=2), (int(digit, 36) for digit in _TABLE), strict=True))
+_BIGRAM_SURPRISES: Final = dict(
+    zip(product(ALPHABET, repeat=2), (int(digit, 36) for digit in _BIGRAM_TABLE), strict=True)
+)

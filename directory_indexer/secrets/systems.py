@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import is_unmistakable, naming_of, repeats_name
+from directory_indexer.secrets.names import is_certain_secret_name, repeats_name, secret_kind_of_name
 from directory_indexer.secrets.patterns import (
     NON_CODE_KINDS,
     PASSWORD,
@@ -14,13 +14,19 @@ from directory_indexer.secrets.patterns import (
     TOKEN,
     Detector,
     LazyPattern,
-    Naming,
+    NameKind,
     Procedure,
     Rule,
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import is_argument, is_chosen, is_literal, is_placeholder, is_strong
+from directory_indexer.secrets.strength import (
+    is_literal,
+    is_placeholder,
+    is_strong,
+    may_be_chosen_password,
+    may_be_password_argument,
+)
 
 
 def _insert_spans(text: str) -> Iterator[SecretSpan]:
@@ -28,14 +34,14 @@ def _insert_spans(text: str) -> Iterator[SecretSpan]:
     columns_of: dict[str, list[str]] = {}
     for table in _CREATE_TABLE.finditer(text):
         names = (_COLUMN_NAME.match(column[0]) for column in _COLUMN.finditer(table[2]))
-        columns_of[_bare(table[1])] = [name[1] for name in names if name]
+        columns_of[_unqualified_table_name(table[1])] = [name[1] for name in names if name]
     for insert in _INSERT.finditer(text):
-        names_here = insert[2].split(",") if insert[2] else columns_of.get(_bare(insert[1]), ())
+        names_here = insert[2].split(",") if insert[2] else columns_of.get(_unqualified_table_name(insert[1]), ())
         columns = _namings(names_here)
         end = insert.end() if any(columns) else len(text)
         while row := _ROW.match(text, end):
             for field, naming in zip(_FIELD.finditer(text, *row.span(1)), columns, strict=False):
-                is_secret = is_chosen if naming == Naming.PASSWORD else is_argument
+                is_secret = may_be_chosen_password if naming == NameKind.PASSWORD else may_be_password_argument
                 if naming and is_secret(field[1] or ""):
                     yield SecretSpan(*field.span(1), naming.value)
             end = row.end()
@@ -52,7 +58,7 @@ def _copy_spans(text: str) -> Iterator[SecretSpan]:
         while any(columns) and (row := _COPY_ROW.match(text, end)):
             at = row.start(1)
             for field, naming in zip(row[1].split("\t"), columns, strict=False):
-                if naming and is_argument(field):
+                if naming and may_be_password_argument(field):
                     yield SecretSpan(at, at + len(field), naming.value)
                 at += len(field) + 1
             end = row.end()
@@ -61,16 +67,16 @@ def _copy_spans(text: str) -> Iterator[SecretSpan]:
 def _serialized_spans(text: str) -> Iterator[SecretSpan]:
     """Yield values after their names in PHP serialization: `s:4:"pass";s:12:"…"`."""
     for match in _SERIALIZED.finditer(text):
-        naming = naming_of(match[1])
-        if naming and is_argument(match[2]):
+        naming = secret_kind_of_name(match[1])
+        if naming and may_be_password_argument(match[2]):
             yield SecretSpan(*match.span(2), naming.value)
 
 
 def _value_first_spans(text: str) -> Iterator[SecretSpan]:
     """Yield values before their names: `"value": "…", "key": "password"`."""
     for match in _VALUE_FIRST.finditer(text):
-        naming = naming_of(match[2])
-        if naming and (is_strong(match[1]) or (naming == Naming.PASSWORD and is_argument(match[1]))):
+        naming = secret_kind_of_name(match[2])
+        if naming and (is_strong(match[1]) or (naming == NameKind.PASSWORD and may_be_password_argument(match[1]))):
             yield SecretSpan(*match.span(1), naming.value)
 
 
@@ -79,7 +85,9 @@ def _device_spans(text: str) -> Iterator[SecretSpan]:
     words = chain.from_iterable(word.finditer(text) for word in _DEVICE_LINES)
     lines = sorted({line_start(text, word.start(), _MAX_LINE) for word in words})
     for match in chain(filter(None, (_DEVICE.match(text, start) for start in lines)), _COMMUNITY.finditer(text)):
-        if (is_argument(match[1]) or _NUMBER.fullmatch(match[1])) and not _COMMON.fullmatch(match[1]):
+        if (may_be_password_argument(match[1]) or _NUMBER.fullmatch(match[1])) and not _COMMON_DEVICE_WORD.fullmatch(
+            match[1]
+        ):
             yield SecretSpan(*match.span(1), PASSWORD)
     for user in _SNMP_USER.finditer(text):
         for phrase in ("login", "privacy"):
@@ -89,28 +97,29 @@ def _device_spans(text: str) -> Iterator[SecretSpan]:
 
 def _directive_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the values of settings without a sign between name and value: `bindpw …`, `auth_pass …`."""
-    for match in _DIRECTIVE.finditer(text):
+    for match in _CONFIG_DIRECTIVE.finditer(text):
         if (
             not _WORD_OF_PROSE.fullmatch(match[1])
-            and is_unmistakable(match[1])
-            and is_chosen(match[2])
+            and is_certain_secret_name(match[1])
+            and may_be_chosen_password(match[2])
             and not repeats_name(match[2], match[1])
         ):
             yield SecretSpan(*match.span(2), PASSWORD)
 
 
-def _namings(columns: Iterable[str]) -> list[Naming | None]:
+def _namings(columns: Iterable[str]) -> list[NameKind | None]:
     """Return the kind of secret in each column; a hash column is one of passwords if another column holds a secret."""
     names = [column.strip(" \t\r\n\"'`[]") for column in columns]
-    namings = [naming_of(name) for name in names]
+    namings = [secret_kind_of_name(name) for name in names]
     if not any(namings):
         return namings
     return [
-        naming or (Naming.TOKEN if _HASH.fullmatch(name) else None) for name, naming in zip(names, namings, strict=True)
+        naming or (NameKind.TOKEN if _HASH.fullmatch(name) else None)
+        for name, naming in zip(names, namings, strict=True)
     ]
 
 
-def _bare(table: str) -> str:
+def _unqualified_table_name(table: str) -> str:
     """Return the name of a table without schema and quotes."""
     return table.rpartition(".")[2].strip('"`[]').lower()
 
@@ -118,7 +127,7 @@ def _bare(table: str) -> str:
 _INSERT: Final = LazyPattern(
     r"(?i)insert\s{1,8}(?:ignore\s{1,8})?(?:into\s{1,8})?([\w.\"`\[\]]{1,128}+)\s{0,8}(?:\(([^()]{1,4000}+)\)\s{0,8})?values\s{0,8}"
 )
-_DIRECTIVE: Final = LazyPattern(
+_CONFIG_DIRECTIVE: Final = LazyPattern(
     r"(?m)^[ \t]{0,40}([A-Za-z][\w.-]{1,60})[ \t]{1,20}[\"']?([^\s\"'#;=]{2,200}+)[\"']?[ \t]{0,20}$"
 )
 _WORD_OF_PROSE: Final = LazyPattern(r"(?i)pass(?:word|phrase|code)?|secret")
@@ -161,7 +170,7 @@ _SNMP_USER: Final = LazyPattern(
     r"(?i)createUser[ \t]{1,4}(?:-e[ \t]\S{1,64}[ \t]{1,4})?\S{1,64}[ \t]{1,4}(?:MD5|SHA[\d-]{0,4})[ \t]{1,4}"
     r"\"?(?P<login>[^\s\"]{8,64}+)\"?(?:[ \t]{1,4}(?:DES|AES[\d-]{0,4})[ \t]{1,4}\"?(?P<privacy>[^\s\"]{8,64}+))?"
 )
-_COMMON: Final = LazyPattern(
+_COMMON_DEVICE_WORD: Final = LazyPattern(
     r"(?i)public|private|read-?only|hidden|encrypted|address|hostname|level|ascii-text|hexadecimal"
 )
 
@@ -174,11 +183,13 @@ _MIN_BYTES: Final = 12
 _SQL: Final = frozenset(("sql",))
 _ORACLE_LOGIN: Final = r"[\w$#]{1,40}/\"?([^\s/@\"']{4,64})\"?"
 _ORACLE_KINDS: Final = NON_CODE_KINDS | _SQL
-_SQLPLUS: Final = Rule(("@",), rf"sqlplus(?: -\w{{1,4}}){{0,3}} {_ORACLE_LOGIN}@", is_argument, kinds=_ORACLE_KINDS)
+_SQLPLUS: Final = Rule(
+    ("@",), rf"sqlplus(?: -\w{{1,4}}){{0,3}} {_ORACLE_LOGIN}@", may_be_password_argument, kinds=_ORACLE_KINDS
+)
 _ORACLE_HOST: Final = Rule(
     ("@",),
     r"@(?://)?[\w.-]{1,80}+:1521(?!\d)|@//[\w.-]{1,80}+:\d{2,5}/",
-    is_argument,
+    may_be_password_argument,
     kinds=_ORACLE_KINDS,
     before=_ORACLE_LOGIN + r"\Z",
     reach=130,
@@ -238,7 +249,7 @@ SYSTEM_RULES: Final[tuple[Detector, ...]] = (
         ('send "', "send -- ", "sendline"),
         r"(?i)(?:assword|assphrase)[^\n]{0,40}\n?[^\n]{0,20}"
         r"\bsend(?:line)?(?:[ \t]{1,4}--)?[ \t(]{1,4}[\"']([^\"'\\\n]{4,128}+)",
-        is_argument,
+        may_be_password_argument,
         kinds=NON_CODE_KINDS | {"tcl"},
     ),
     _SECTION_KEY,
@@ -264,7 +275,7 @@ SYSTEM_RULES: Final[tuple[Detector, ...]] = (
     Rule(  # a section of logins: `[admins]`, and below it `ann = …`
         ("[admins]", "[users]", "[passwords]", "[credentials]", "[logins]", "[accounts]", "[secrets]"),
         r"(?m)^[ \t]{0,8}[\w.@-]{1,64}[ \t]{0,8}[=:][ \t]{0,8}[\"']?([^\s\"',;#]{6,128}+)",
-        is_argument,
+        may_be_password_argument,
         kinds=SETTINGS_KINDS,
         within=r"(?im)^\[(?:admins|users|passwords|credentials|logins|accounts|secrets)\][ \t]*+\r?\n"
         r"((?:(?!\[)[^\n]{0,400}+(?:\n|\Z)){1,200}?)(?=\[|\Z)",

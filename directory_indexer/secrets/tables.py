@@ -9,18 +9,25 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.names import naming_of
+from directory_indexer.secrets.names import secret_kind_of_name
 from directory_indexer.secrets.patterns import (
-    FREE_KINDS,
+    PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     Detector,
     LazyPattern,
-    Naming,
+    NameKind,
     Procedure,
     Rule,
     SecretSpan,
 )
-from directory_indexer.secrets.strength import is_chosen, is_hard, is_password, is_placeholder, is_shaped, is_strong
+from directory_indexer.secrets.strength import (
+    is_certainly_password,
+    is_password,
+    is_placeholder,
+    is_strong,
+    looks_like_password,
+    may_be_chosen_password,
+)
 
 
 def _ruled_table_spans(text: str) -> Iterator[SecretSpan]:
@@ -30,7 +37,7 @@ def _ruled_table_spans(text: str) -> Iterator[SecretSpan]:
         if rule.start() < end:  # inside the previous table
             continue
         head = text[text.rfind("\n", max(rule.start() - _MAX_HEAD, 0), rule.start()) + 1 : rule.start()]
-        if columns := _columns(head):
+        if columns := _parse_header(head):
             end = rule.end()
             while row := _ROW.match(text, end):
                 yield from _row_spans(row.start(1), row[1], columns)
@@ -40,34 +47,34 @@ def _ruled_table_spans(text: str) -> Iterator[SecretSpan]:
 def _sheet_spans(text: str) -> Iterator[SecretSpan]:
     """Yield passwords and keys in tables of spreadsheets and documents, whose header is one of the first rows."""
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _BLOCKS):
-        columns: _Columns | None = None
+        columns: _SecretColumns | None = None
         for at, row in enumerate(_BLOCK_ROW.finditer(text, *block.span(1))):
             if columns:
                 yield from _row_spans(row.start(1), row[1], columns)
             elif at < _MAX_ROWS_ABOVE:
-                columns = _columns(row[1], is_login=True)
+                columns = _parse_header(row[1], is_login=True)
             else:
                 break
 
 
-class _Columns(NamedTuple):
+class _SecretColumns(NamedTuple):
     """The kind of secret in each column, and whether another column names the user."""
 
-    namings: Sequence[Naming | None]
+    namings: Sequence[NameKind | None]
     is_login: bool
     has_users: bool
 
 
-def _columns(head: str, *, is_login: bool = False) -> _Columns | None:
+def _parse_header(head: str, *, is_login: bool = False) -> _SecretColumns | None:
     names = [cell.strip(" *_`:") for cell in head.strip().strip("|").split("|")]
-    namings = [naming_of(name.replace(" ", "_")) if len(name) <= _MAX_COLUMN else None for name in names]
+    namings = [secret_kind_of_name(name.replace(" ", "_")) if len(name) <= _MAX_COLUMN else None for name in names]
     if not any(namings) or len(names) == 1:
         return None
     is_login = is_login or any(map(USER.search, names))
-    return _Columns(namings, is_login=is_login, has_users=any(map(_LOGIN.search, names)))
+    return _SecretColumns(namings, is_login=is_login, has_users=any(map(_LOGIN.search, names)))
 
 
-def _row_spans(at: int, row: str, columns: _Columns) -> Iterator[SecretSpan]:
+def _row_spans(at: int, row: str, columns: _SecretColumns) -> Iterator[SecretSpan]:
     for cell, naming in zip(row.split("|"), columns.namings, strict=False):
         value = cell.strip(" *_`")
         if naming and " " not in value and _is_secret(value, naming, columns):
@@ -76,15 +83,15 @@ def _row_spans(at: int, row: str, columns: _Columns) -> Iterator[SecretSpan]:
         at += len(cell) + 1
 
 
-def _is_secret(value: str, naming: Naming, columns: _Columns) -> bool:
+def _is_secret(value: str, naming: NameKind, columns: _SecretColumns) -> bool:
     if is_strong(value):
         return True
-    if naming != Naming.PASSWORD:
+    if naming != NameKind.PASSWORD:
         return False
-    if columns.has_users and is_chosen(value):
+    if columns.has_users and may_be_chosen_password(value):
         return True
     is_any = is_password(value) or _NUMBER.fullmatch(value) is not None
-    return is_any if columns.is_login else is_hard(value)
+    return is_any if columns.is_login else is_certainly_password(value)
 
 
 _NUMBER: Final = LazyPattern(r"(?!(\d)\1*$)\d{6,16}")
@@ -120,7 +127,7 @@ def _hidden_field_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the value in a JSON object that is marked as a password or as hidden."""
     for match in _OBJECT.finditer(text):
         members = list(_MEMBER.finditer(text, *match.span(1)))
-        if any(_HIDING.fullmatch(member[0]) for member in members):
+        if any(_HIDDEN_FIELD_MARK.fullmatch(member[0]) for member in members):
             for member in members:
                 if member["value"] and member["name"].lower() in _VALUE_NAMES and not is_placeholder(member["value"]):
                     yield SecretSpan(*member.span("value"), NOTE)
@@ -134,14 +141,14 @@ _OBJECT: Final = LazyPattern(
 _MEMBER: Final = LazyPattern(
     r"\"(?P<name>[^\"\\\n]{1,60}+)\"\s{0,4}:\s{0,4}(?:\"(?P<value>(?:[^\"\\]|\\.){0,20000}+)\"|[\w.+-]{1,40}+|\[)"
 )
-_HIDING: Final = LazyPattern(
+_HIDDEN_FIELD_MARK: Final = LazyPattern(
     r"(?i)\"(?:type|kind|k|field_?type|designation|purpose)\"\s{0,4}:\s{0,4}"
     r"\"(?:password|concealed|hidden|secret|totp|otp|pin|one[-_]time[-_]password|P)\"|"
     r"\"(?:is_?)?(?:sensitive|concealed|protected|hidden|secret|masked)\"\s{0,4}:\s{0,4}(?:1|true)"
 )
 _VALUE_NAMES: Final = frozenset(("value", "v", "content", "data", "text"))
 _STRING: Final = r"\"((?:[^\"\\]|\\.){1,100000}+)\""
-_VAULT: Final = (
+_VAULT_EXPORT_MARK: Final = (
     r"\"notesPlain\"|\"encrypted\"\s{0,4}:\s{0,4}false\s{0,4},[^\0]{0,4000}?\"(?:items|vaults)\"|\"secureNote\"|"
     r"\"(?:sensitive|reprompt)\"\s{0,4}:\s{0,4}\d"
 )
@@ -159,14 +166,21 @@ _FIELD_ELEMENT: Final = (
 )
 TABLE_RULES: Final[tuple[Detector, ...]] = (
     Procedure(("-|", "- |"), _ruled_table_spans),
-    Procedure((" | ",), _sheet_spans, FREE_KINDS),
+    Procedure((" | ",), _sheet_spans, PROSE_OR_UNKNOWN_KINDS),
     Procedure(
         ('"sensitive"', '"concealed"', '"protected"', '"hidden"', '"password"', '"totp"', '"pin"'),
         _hidden_field_spans,
         SETTINGS_KINDS,
     ),
     *(  # notes and custom fields in JSON exports of Bitwarden, 1Password, Proton Pass, Enpass and others
-        Rule(('"notes', '"note"', '"notetext"', '"securenote"'), pattern, bool, NOTE, SETTINGS_KINDS, requires=_VAULT)
+        Rule(
+            ('"notes', '"note"', '"notetext"', '"securenote"'),
+            pattern,
+            bool,
+            NOTE,
+            SETTINGS_KINDS,
+            requires=_VAULT_EXPORT_MARK,
+        )
         for pattern in (
             rf"\"(?:notes?|notesPlain|noteText|secure_?note|comments?)\"\s{{0,4}}:\s{{0,4}}{_STRING}",
             rf"\"name\"\s{{0,4}}:\s{{0,4}}\"[^\"\\\n]{{0,200}}+\"\s{{0,4}},\s{{0,40}}\"value\"\s{{0,4}}:\s{{0,4}}{_STRING}",
@@ -195,7 +209,7 @@ TABLE_RULES: Final[tuple[Detector, ...]] = (
         r"(?i)[,;\t]\"?\*?(?:password|passwort|passwd|kennwort|pin|mot de passe|contraseña|senha|"
         r"wachtwoord|hasło|heslo|parola|"
         r"lösenord|adgangskode|пароль|şifre)\*?\"?[,;\t]\"?([^\"\n,;\t]{4,128}+)",
-        is_shaped,
+        looks_like_password,
         NOTE,
         frozenset(("csv",)),
     ),

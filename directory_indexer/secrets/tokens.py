@@ -22,7 +22,7 @@ from directory_indexer.secrets.strength import is_placeholder
 def token_spans(text: str) -> Iterator[SecretSpan]:
     """Yield tokens with a published format."""
     for anchor in _ANCHORS:
-        yield from _anchored(text, anchor)
+        yield from _token_spans_at_anchor(text, anchor)
 
 
 class _Token(NamedTuple):
@@ -31,7 +31,7 @@ class _Token(NamedTuple):
     kind: str
 
 
-def _anchored(text: str, anchor: LazyPattern) -> Iterator[SecretSpan]:
+def _token_spans_at_anchor(text: str, anchor: LazyPattern) -> Iterator[SecretSpan]:
     end = masked_end = n_nested = 0
     for match in anchor.finditer(text):
         at = match.start()
@@ -39,14 +39,14 @@ def _anchored(text: str, anchor: LazyPattern) -> Iterator[SecretSpan]:
         n_nested = n_nested + 1 if at < end else 0
         if at < masked_end or n_nested > _MAX_NESTED:
             continue
-        for candidate in chain(_prefixed(text, at), _dotted(text, at)):
+        for candidate in chain(_prefixed_token_spans(text, at), _dotted_token_spans(text, at)):
             end = max(end, candidate.end)
             if not _is_example(text[at + 1 : candidate.end]):
                 masked_end = max(masked_end, candidate.end)
                 yield candidate
 
 
-def _prefixed(text: str, at: int) -> Iterator[SecretSpan]:
+def _prefixed_token_spans(text: str, at: int) -> Iterator[SecretSpan]:
     for token in _PREFIXES.get(text[max(at - 1, 0) : at + 1], ()):
         start = at + 1 - len(token.prefix)
         if start < 0 or not text.startswith(token.prefix, start):
@@ -56,7 +56,7 @@ def _prefixed(text: str, at: int) -> Iterator[SecretSpan]:
             yield SecretSpan(start, tail.end(), token.kind)
 
 
-def _dotted(text: str, at: int) -> Iterator[SecretSpan]:
+def _dotted_token_spans(text: str, at: int) -> Iterator[SecretSpan]:
     for pattern, kind in _DOTTED if text[at] == "." else ():
         if match := pattern.match(text, at):
             yield SecretSpan(*match.span(), kind)
@@ -70,14 +70,14 @@ def _is_example(token: str) -> bool:
     )
 
 
-def _is_real(token: str) -> bool:
+def _is_real_token(token: str) -> bool:
     return not _is_example(token.lstrip("A"))
 
 
 def _access_key_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the ids of access keys, and the secret after one: `("AKIA…", "…")`."""
     for match in _ACCESS_KEY.finditer(text):
-        if _is_real(match[0]):
+        if _is_real_token(match[0]):
             yield SecretSpan(*match.span(), "access key")
             if secret := _SECRET_AFTER_ID.match(text, match.end()):
                 yield SecretSpan(*secret.span(1), "access key")
@@ -245,8 +245,8 @@ PRIVATE_KEY: Final = "private key"
 
 def _key_spans(text: str) -> Iterator[SecretSpan]:
     """Yield private keys without their delimiters."""
-    for match in _BEGIN.finditer(text):
-        body = _BODY.match(text, match.end())
+    for match in _PEM_BEGIN.finditer(text):
+        body = _PEM_BODY.match(text, match.end())
         if body and len(body["key"]) >= _MIN_BLOCK and _is_random(body["key"]):
             yield SecretSpan(*body.span("key"), PRIVATE_KEY)
 
@@ -258,16 +258,16 @@ def _is_random(key: str) -> bool:
 _MIN_LENGTH: Final = 20
 _MIN_BLOCK: Final = 40
 _MIN_CHARACTERS: Final = 6
-_GAP: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
-_BEGIN: Final = LazyPattern(r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}")
-_BODY: Final = LazyPattern(
+_KEY_LINE_BREAK: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
+_PEM_BEGIN: Final = LazyPattern(r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}")
+_PEM_BODY: Final = LazyPattern(
     rf"""
-    {_GAP}{{0,80}}+
-    (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_GAP}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
+    {_KEY_LINE_BREAK}{{0,80}}+
+    (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_KEY_LINE_BREAK}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
     (?P<key>
         [A-Za-z0-9+/=]{{16,20000}}+
-        (?:{_GAP}{{1,60}}+[A-Za-z0-9+/=]{{24,20000}}+){{0,2000}}+
-        (?:{_GAP}{{1,60}}+(?!END)[A-Za-z0-9+/=]{{1,80}}+(?=[\s"'\\<-]|\Z)){{0,2}}+
+        (?:{_KEY_LINE_BREAK}{{1,60}}+[A-Za-z0-9+/=]{{24,20000}}+){{0,2000}}+
+        (?:{_KEY_LINE_BREAK}{{1,60}}+(?!END)[A-Za-z0-9+/=]{{1,80}}+(?=[\s"'\\<-]|\Z)){{0,2}}+
     )""",
     re.VERBOSE,
 )
@@ -275,7 +275,7 @@ KEY_RULES: Final[tuple[Detector, ...]] = (
     Procedure((), token_spans, None),
     Procedure(_ACCESS_KEY_MARKS, _access_key_spans, None),
     *(
-        Rule((mark,), pattern, _is_real, kind, None, group=0)
+        Rule((mark,), pattern, _is_real_token, kind, None, group=0)
         for mark, pattern, kind in (
             ("dirindex_", r"dirindex_(?=[\w-]{0,42}[A-Z])[\w-]{43}(?![\w-])", "dirindex key"),
             ("dapi", r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])", "cloud token"),
@@ -290,7 +290,7 @@ KEY_RULES: Final[tuple[Detector, ...]] = (
         r"|s/catch/[0-9]{4,12}/[a-z0-9]{5,12}(?![a-z0-9])|s/[a-z0-9]{26}(?![\w-])|s/[A-Za-z0-9]{17}/[A-Za-z0-9]{43}(?![\w-])"
         r"|/[0-9a-f]{32}(?![\w-])(?:/[\w-]{36,80}+)?|/(?<=/v2/hook/)[0-9a-f]{8}-[0-9a-f-]{27}"
         r"|\.[a-z0-9]{2,6}\.(?:make|integromat)\.com/[a-z0-9]{32}(?![\w-]))",
-        _is_real,
+        _is_real_token,
         "webhook",
         None,
         group=0,

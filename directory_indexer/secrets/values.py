@@ -23,22 +23,22 @@ from itertools import chain
 from typing import Final
 
 from directory_indexer.secrets.names import (
-    is_line_of_settings,
-    is_open,
-    is_plain_secret,
+    is_generic_data_name,
+    is_harmless_name,
+    is_secret_by_setting_name,
+    is_settings_line,
     is_translation,
-    is_vague,
-    naming_of,
+    secret_kind_of_name,
 )
 from directory_indexer.secrets.patterns import (
-    FREE_KINDS,
-    LINE_KINDS,
+    LINE_BASED_KINDS,
     PROSE_KINDS,
+    PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     SHELL_KINDS,
     TOKEN,
     LazyPattern,
-    Naming,
+    NameKind,
     SecretSpan,
     line_start,
 )
@@ -66,31 +66,31 @@ def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name:
 def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
     """Yield the name patterns whose marks are in a text, including other languages; code is mostly in English."""
     yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
-    if kind in FREE_KINDS or kind in SETTINGS_KINDS:
+    if kind in PROSE_OR_UNKNOWN_KINDS or kind in SETTINGS_KINDS:
         yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
 
 
 def _span(text: str, match: re.Match[str], kind: str, *, is_translated: bool) -> SecretSpan | None:
     name_start = _name_start(text, match.start())
-    naming = naming_of(text[name_start : match.end("name")])
+    naming = secret_kind_of_name(text[name_start : match.end("name")])
     is_path = text[name_start - 1 : name_start] == "/" and kind != "ini"
     if naming is None or is_path or not _is_name_alone(text, name_start, match, kind):
         return None
     group = str(match.lastgroup)
     start, end = match.span(group)
-    if group == "odd" and not is_line_of_settings(text, name_start, kind):
+    if group == "odd" and not is_settings_line(text, name_start, kind):
         return None
     if group == "bare":
-        end = _end_of_bare(text, name_start, match, kind)
+        end = _end_of_unquoted_value(text, name_start, match, kind)
         end -= 2 if text.startswith("]]>", end - 2) else 0
-    value = text[start : min(end, start + _MAX_JUDGED)]
+    value = text[start : min(end, start + _MAX_EXAMINED_CHARS)]
     if not (
-        _is_basic(text[max(start - 7, 0) : start], value)
+        _is_basic_credentials(text[max(start - 7, 0) : start], value)
         or _is_secret(match, naming, value, kind)
-        or (not is_translated and is_plain_secret(text, name_start, match, end, kind))
+        or (not is_translated and is_secret_by_setting_name(text, name_start, match, end, kind))
     ):
         return None
-    if end - start >= _MAX_BARE and (rest := _LONG_REST.match(text, end)):
+    if end - start >= _MAX_UNQUOTED_CHARS and (rest := _LONG_REST.match(text, end)):
         end = rest.end()
     return SecretSpan(start, end, naming.value)
 
@@ -118,29 +118,29 @@ def _is_name_alone(text: str, name_start: int, match: re.Match[str], kind: str) 
     return not is_verb and match.lastgroup != "bare" and _BEFORE_QUOTED.fullmatch(match["name"]) is not None
 
 
-def _end_of_bare(text: str, name_start: int, match: re.Match[str], kind: str) -> int:
+def _end_of_unquoted_value(text: str, name_start: int, match: re.Match[str], kind: str) -> int:
     """Return the end of the line if the line is a name and its value, else the end of the word."""
     start, end = match.span("bare")
-    if kind in PROSE_KINDS or not is_line_of_settings(text, name_start, kind):
+    if kind in PROSE_KINDS or not is_settings_line(text, name_start, kind):
         return end
-    line = _REST.match(text, start)
+    line = _REST_OF_LINE.match(text, start)
     return line.end() if line and line.end() > end else end
 
 
-def _is_secret(match: re.Match[str], naming: Naming, value: str, kind: str) -> bool:
+def _is_secret(match: re.Match[str], naming: NameKind, value: str, kind: str) -> bool:
     """Whether a value is a secret, given its kind of name and its context."""
-    is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in LINE_KINDS
+    is_prose, is_settings = kind in PROSE_KINDS, kind in SETTINGS_KINDS or kind in LINE_BASED_KINDS
     is_loose = match["call"] is not None or match["said"] is not None or (match["blank"] is not None and is_prose)
     is_bare = match.lastgroup == "bare" and not is_settings
     if is_bare and not is_prose and not is_loose and not _is_in_connection_string(match):
         return is_strong(value) and _EXPRESSION.search(value) is None
     if (is_bare and not _is_in_connection_string(match)) or is_loose:
         value = value.rstrip(".,;:!?)")
-    if naming == Naming.KEY:
+    if naming == NameKind.KEY:
         return _GENERATED_KEY.fullmatch(value) is not None and is_strong(value)
     if is_strong(value) or (len(value) >= _MIN_BASE32 and _BASE32.fullmatch(value)):
         return True
-    if naming == Naming.TOKEN:
+    if naming == NameKind.TOKEN:
         return not is_loose and _is_mixed(value)
     if _is_words_or_digits(value, is_certain=is_settings or not is_bare) or (is_settings and is_phrase(value)):
         return True
@@ -170,9 +170,9 @@ def _is_mixed(value: str) -> bool:
     )
 
 
-def _is_basic(before: str, value: str) -> bool:
+def _is_basic_credentials(before: str, value: str) -> bool:
     """Whether a value is a base64 user and password, as in HTTP basic authentication and container registries."""
-    if _OTHER_SCHEME.search(before) or not _BASE64.fullmatch(value):
+    if _AUTHENTICATION_SCHEME.search(before) or not _BASE64.fullmatch(value):
         return False
     try:
         text = base64.b64decode(value, validate=True).decode("utf-8")
@@ -192,8 +192,8 @@ _GENERATED_KEY: Final = LazyPattern(r"(?!AAAA)(?:[0-9a-z]{32,128}|[0-9A-Za-z+/]{
 _MAX_BEFORE: Final = 48
 _MAX_LINE: Final = 200
 _MAX_NESTED: Final = 2
-_MAX_JUDGED: Final = 256
-_MAX_BARE: Final = 512
+_MAX_EXAMINED_CHARS: Final = 256
+_MAX_UNQUOTED_CHARS: Final = 512
 _LONG_REST: Final = LazyPattern(r"[\w+/=.-]{1,65536}+")
 _MIN_MIXED: Final = 10
 
@@ -226,8 +226,8 @@ _PATH: Final = LazyPattern(
     r"(?:[\w-]+\.){2,}|\.{0,2}/|[A-Za-z]:\\|\w+:/|[\w.-]+/[\w.-]+/|[a-z]+(?:[-_.][a-z]+)*[-_.]?v?\d{1,2}$|\w+\(|\w+\["
 )
 _BASE64: Final = LazyPattern(r"[A-Za-z0-9+/]{8,2000}={0,2}")
-_OTHER_SCHEME: Final = LazyPattern(r"(?i)bearer |token |bot ")
-_REST: Final = LazyPattern(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
+_AUTHENTICATION_SCHEME: Final = LazyPattern(r"(?i)bearer |token |bot ")
+_REST_OF_LINE: Final = LazyPattern(r"[^\s\"'][^\s]{0,1024}+(?=[ \t]*(?:$|[ \t][#;]))", re.MULTILINE)
 _VALUE_MAY_FOLLOW: Final = r"""(?=
     [\w.-]{0,48}+ (?:[ ](?:key|token|value|secret|password|\d{1,2})(?![\w])){0,2}+
     (?:
@@ -317,26 +317,31 @@ def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
     if kind in _UNREAD_KINDS:
         return
     values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for candidate in _candidates(text, kind):
+    for candidate in _unnamed_values(text, kind):
         name = _name_of(text, candidate, kind)
-        if name and not is_open(name) and is_random(candidate[1]):
+        if name and not is_harmless_name(name) and is_random(candidate[1]):
             values[name][candidate[1]].append(candidate.start(1))
-        elif is_vague(name) and kind not in PROSE_KINDS and is_key_in_code(text, candidate) and is_random(candidate[1]):
+        elif (
+            is_generic_data_name(name)
+            and kind not in PROSE_KINDS
+            and is_key_in_code(text, candidate)
+            and is_random(candidate[1])
+        ):
             yield SecretSpan(*candidate.span(1), TOKEN)
     for places in values.values():
         if len(places) <= _MAX_VALUES:
             yield from (SecretSpan(at, at + len(value), TOKEN) for value, starts in places.items() for at in starts)
 
 
-def _candidates(text: str, kind: str) -> Iterator[re.Match[str]]:
+def _unnamed_values(text: str, kind: str) -> Iterator[re.Match[str]]:
     yield from _DOUBLE_QUOTED.finditer(text)
     if kind not in _CHARACTER_KINDS:
         yield from _SINGLE_QUOTED.finditer(text)
-    if kind in FREE_KINDS or kind in _BARE_KINDS:
-        yield from _bare(text)
+    if kind in PROSE_OR_UNKNOWN_KINDS or kind in _BARE_KINDS:
+        yield from _unquoted_values(text)
 
 
-def _bare(text: str) -> Iterator[re.Match[str]]:
+def _unquoted_values(text: str) -> Iterator[re.Match[str]]:
     """Yield values without quotes. The search starts at a digit before a letter, which is rarer than a blank."""
     end = 0
     for digit in _DIGIT_BEFORE_LETTER.finditer(text):
@@ -356,7 +361,7 @@ def _name_of(text: str, match: re.Match[str], kind: str) -> str:
     start = line_start(text, match.start(1), _MAX_LINE_BEFORE)
     before = text[start : match.start(1)]
     name = _NAME.search(before) or _ELEMENT.search(before)
-    if name is None and (kind in FREE_KINDS or kind in SETTINGS_KINDS):
+    if name is None and (kind in PROSE_OR_UNKNOWN_KINDS or kind in SETTINGS_KINDS):
         name = _DIRECTIVE_NAME.fullmatch(before)
     if name is None and kind in PROSE_KINDS and not before.strip():
         name = _HEADING.search(text, max(start - _MAX_LINE_BEFORE, 0), start)

@@ -11,7 +11,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.formats.extraction import extract
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.secrets.files import is_harmless, kind_of_container, kind_of_lone_secret
+from directory_indexer.secrets.files import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
 from directory_indexer.secrets.redaction import redact, redact_document
 from directory_indexer.walk.ignore import built_in_rules, likely_secret
 
@@ -37,12 +37,12 @@ def left_out_by_name(path: str) -> bool:
 
 def what_is_indexed(file: SampleFile) -> str:
     """Put together all that the index would hold of a file."""
-    if left_out_by_name(file.path) or kind_of_container(file.content):
+    if left_out_by_name(file.path) or kind_of_secret_container(file.content):
         return ""
     document = extract(file.content, FilePath("/" + file.path))
     name = file.path.rpartition("/")[2]
     redaction = redact_document(document, name)
-    if redaction.kind_of_all or kind_of_lone_secret(name, document.text):
+    if redaction.kind_of_all or kind_of_file_with_one_secret(name, document.text):
         return ""
     likely = likely_secret(f"/{file.path}")
     if likely and not is_harmless(likely, document, redaction.n_masked):
@@ -84,11 +84,11 @@ def is_shown(secret: str, file: SampleFile) -> bool:
 
 def test_what_only_looks_like_a_secret_is_indexed_as_it_is() -> None:
     assert [file.path for file in INNOCENT_FILES if left_out_by_name(file.path)] == []
-    assert [file.path for file in INNOCENT_FILES if kind_of_container(file.content)] == []
+    assert [file.path for file in INNOCENT_FILES if kind_of_secret_container(file.content)] == []
     for file in INNOCENT_FILES:
         document = extract(file.content, FilePath("/" + file.path))
         name = file.path.rpartition("/")[2]
-        assert kind_of_lone_secret(name, document.text) is None, file.path
+        assert kind_of_file_with_one_secret(name, document.text) is None, file.path
         assert redact_document(document, name) == (document, 0, None), file.path
 
 
