@@ -23,7 +23,7 @@ from directory_indexer.storage.documents.store import DocStore
 
 with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace
-    from directory_indexer.core.machine import loading
+    from directory_indexer.core.machine import translate_import_errors
     from directory_indexer.core.paths import FilePath
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
@@ -126,7 +126,7 @@ class App:
     @cached_property
     def similar_files(self) -> SimilarFiles:
         """The search for files similar to a file."""
-        with loading("the vector engine", VectorStoreError):
+        with translate_import_errors("the vector engine", VectorStoreError):
             return SimilarFiles(
                 docstore=self.docstore,
                 nearest=self.nearest,
@@ -137,7 +137,7 @@ class App:
     @cached_property
     def neighbourhoods(self) -> Neighbourhoods:
         """The map of documents around a document."""
-        with loading("the vector engine", VectorStoreError):
+        with translate_import_errors("the vector engine", VectorStoreError):
             return Neighbourhoods(docstore=self.docstore, nearest=self.nearest, embedder=self.embedders.of)
 
     @cached_property

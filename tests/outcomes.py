@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from directory_indexer.chunking import ChunkPolicy
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, stamped
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, source_file_of_status
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseRequest
@@ -38,7 +38,7 @@ def outcomes_of(path: Path, limits: Limits | None = None) -> Outcomes:
         limits=limits,
         is_wary=True,
     )
-    results = list(parse_all([ParseRequest(stamped(file_path(path), path.stat()), None)], policy))
+    results = list(parse_all([ParseRequest(source_file_of_status(file_path(path), path.stat()), None)], policy))
     members = (outcome for result in results if isinstance(result, MemberOutcomes) for _, outcome in result.outcomes)
     outcomes = Outcomes({}, {}, {})
     for result in chain(members, (result for result in results if not isinstance(result, MemberOutcomes))):

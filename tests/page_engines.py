@@ -17,7 +17,7 @@ from tesseract_standin import table_of, written_on
 
 from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.files import PageProblem, Recognition, Scan, stamped
+from directory_indexer.core.files import PageProblem, Recognition, Scan, source_file_of_status
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.pdf.raster import Raster
@@ -64,7 +64,7 @@ def recognised(content: bytes, scan: Scan, engine: FakeEngine, suffix: str = "pd
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, f"document.{suffix}")
         path.write_bytes(content)
-        source = stamped(file_path(path), path.stat())
+        source = source_file_of_status(file_path(path), path.stat())
         policy = ParsePolicy(1 << 30, include_secrets=False, chunking=ChunkPolicy(), count_tokens=count_tokens)
         request = PageRequest(source.path, source, scan.page, scan.key)
         return read_page(request, engine=engine, policy=policy).recognition

@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 from directory_indexer.api.contents import Language, Metadata, Title, metadata_of
 from directory_indexer.api.fields import Chunks, Embedded, Files, IndexedAt, OnDisk, Only, format_timestamp
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.core.files import DIRECTORY, WHOLE, Box, ScannedPassage
+from directory_indexer.core.files import DIRECTORY, PAGE_UNITS, Box, ScannedPassage
 from directory_indexer.core.ids import document_id, uuid_text
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
@@ -325,7 +325,7 @@ def _scanned_place(scan: ScannedPassage) -> ScannedPlace:
 
 
 def _shares(box: Box) -> tuple[float, float, float, float]:
-    left, top, right, bottom = (side / WHOLE for side in box)
+    left, top, right, bottom = (side / PAGE_UNITS for side in box)
     return left, top, right, bottom
 
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.core.paths import FilePath, exact_text, without_line_number, written_path
+from directory_indexer.core.paths import FilePath, exact_text, unquote_path, without_line_number
 
 
 def parse_path(text: str) -> Path:
@@ -23,7 +23,7 @@ def parse_path(text: str) -> Path:
         raise UsageError("a path is empty", hint="for the working directory write .")
     if os.path.lexists(os.path.expanduser(text)):
         return Path(text)
-    text = written_path(text)
+    text = unquote_path(text)
     return Path(text if text.isascii() or os.path.lexists(text) else exact_text(FilePath(text)))
 
 

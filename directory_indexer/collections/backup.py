@@ -34,7 +34,7 @@ from directory_indexer.config.collections import (
 )
 from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, Source
-from directory_indexer.core.durable_files import new_file, sync_path, write_durably
+from directory_indexer.core.durable_files import create_new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.paths import well_formed
@@ -103,11 +103,11 @@ def back_up(
             with collections.using(name) as opened:
                 n_indexed += _copy_index(opened.app, place)
         if configuration := _portable_configuration(app):
-            write_durably(new_file(draft / CONFIGURATION_FILE), json.dumps(configuration, indent=2).encode())
+            write_durably(create_new_file(draft / CONFIGURATION_FILE), json.dumps(configuration, indent=2).encode())
         made_at, files = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), _file_sizes_in(draft)
         manifest = BackupManifest(made_at, well_formed(os.path.realpath(app.loaded.data_dir)), tuple(names), files)
         n_bytes = size_bytes(draft)
-        write_durably(new_file(draft / MANIFEST_FILE), manifest.to_json().encode())
+        write_durably(create_new_file(draft / MANIFEST_FILE), manifest.to_json().encode())
         if target.is_dir():
             target.rmdir()
         draft.rename(target)

@@ -33,7 +33,7 @@ from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, SECTIONS, parse_jsonc
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.permissions import directory_mode, file_mode
-from directory_indexer.core.safe_open import Passage, create_file, make_directory
+from directory_indexer.core.safe_open import CachedPathOpener, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
@@ -83,7 +83,7 @@ class BackupSource:
 
     def __init__(self, path: Path) -> None:
         self.path = Path(os.path.realpath(os.path.expanduser(path)))
-        self._passage = Passage()
+        self._passage = CachedPathOpener()
 
     def __enter__(self) -> Self:
         return self

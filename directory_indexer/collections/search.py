@@ -13,7 +13,7 @@ from directory_indexer.collections.collections import Collections, OpenCollectio
 from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.notes import Note, prefixed
+from directory_indexer.core.notes import Note, prefix_note
 from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.ranking.ordering import cut_below_threshold
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest, SearchResult, SentDocumentRef
@@ -56,7 +56,7 @@ def search_collections(
                 )
                 continue
             hits = add_document_ids(opened, result.hits)
-            notes = tuple(prefixed(note, name) for note in result.notes) if len(names) > 1 else result.notes
+            notes = tuple(prefix_note(note, name) for note in result.notes) if len(names) > 1 else result.notes
             summary = opened.app.status.checked(result.summary) if is_named else result.summary
             results.append(
                 result._replace(

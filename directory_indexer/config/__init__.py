@@ -29,7 +29,7 @@ from directory_indexer.config.sources import (
 )
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.permissions import others_can_write, secret_is_open
+from directory_indexer.core.permissions import is_secret_readable_by_others, others_can_write
 
 with lazily:
     import difflib
@@ -188,7 +188,7 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
         if setting.source == Source.FILE and isinstance(setting.value, SecretText)
     }
     for file in sorted(files):
-        if os.name == "posix" and secret_is_open(file.stat()):
+        if os.name == "posix" and is_secret_readable_by_others(file.stat()):
             yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
 
 

@@ -11,17 +11,17 @@ class CancelledError(Exception):
     """Nobody waits for the result."""
 
 
-_has_gone: ContextVar[Callable[[], bool] | None] = ContextVar("has_gone", default=None)
+_caller_has_gone: ContextVar[Callable[[], bool] | None] = ContextVar("has_gone", default=None)
 
 
 @contextlib.contextmanager
 def cancelled_by(has_gone: Callable[[], bool]) -> Iterator[None]:
     """Cancel what a block does, at its next check, once `has_gone` is true."""
-    token = _has_gone.set(has_gone)
+    token = _caller_has_gone.set(has_gone)
     try:
         yield
     finally:
-        _has_gone.reset(token)
+        _caller_has_gone.reset(token)
 
 
 def raise_if_cancelled() -> None:
@@ -30,5 +30,5 @@ def raise_if_cancelled() -> None:
     Raises:
         CancelledError: so it is.
     """
-    if (has_gone := _has_gone.get()) is not None and has_gone():
+    if (has_gone := _caller_has_gone.get()) is not None and has_gone():
         raise CancelledError

@@ -10,7 +10,9 @@ from typing import Final
 
 from directory_indexer.core.permissions import file_mode
 
-_NEW: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+_NEW_FILE_FLAGS: Final = (
+    os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 def sync_path(path: str | Path) -> None:
@@ -24,9 +26,9 @@ def sync_path(path: str | Path) -> None:
         os.close(descriptor)
 
 
-def new_file(path: Path) -> int:
+def create_new_file(path: Path) -> int:
     """Create a private file for writing, which must not exist."""
-    return os.open(path, _NEW, file_mode())
+    return os.open(path, _NEW_FILE_FLAGS, file_mode())
 
 
 def write_durably(descriptor: int, content: bytes) -> None:
@@ -42,7 +44,7 @@ def replace_file(path: Path, content: bytes) -> None:
     draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
     draft.unlink(missing_ok=True)
     try:
-        with open(new_file(draft), "wb") as file:
+        with open(create_new_file(draft), "wb") as file:
             file.write(content)
         draft.replace(path)
     finally:

@@ -155,7 +155,7 @@ class DiskFullError(StoreError):
     """The disk is full."""
 
 
-REBUILD = "dirindex doctor --repair sets the damaged database aside and builds the index again"
+REBUILD_HINT = "dirindex doctor --repair sets the damaged database aside and builds the index again"
 
 
 class CorruptIndexError(StoreError):

@@ -16,7 +16,7 @@ from directory_indexer.core.paths import FilePath, os_path
 PageKey = NewType("PageKey", bytes)
 """The hash of everything that a page is rendered from."""
 
-WHOLE = 10_000
+PAGE_UNITS = 10_000
 """The width and the height of a page, in the units of boxes."""
 
 
@@ -29,16 +29,16 @@ class Box(NamedTuple):
     bottom: int
 
 
-def turned(box: Box, degrees: int) -> Box:
+def rotate_box(box: Box, degrees: int) -> Box:
     """Return a box on a page that is rotated clockwise by 0, 90, 180 or 270 degrees."""
     left, top, right, bottom = box
     match degrees % 360:
         case 90:
-            return Box(WHOLE - bottom, left, WHOLE - top, right)
+            return Box(PAGE_UNITS - bottom, left, PAGE_UNITS - top, right)
         case 180:
-            return Box(WHOLE - right, WHOLE - bottom, WHOLE - left, WHOLE - top)
+            return Box(PAGE_UNITS - right, PAGE_UNITS - bottom, PAGE_UNITS - left, PAGE_UNITS - top)
         case 270:
-            return Box(top, WHOLE - right, bottom, WHOLE - left)
+            return Box(top, PAGE_UNITS - right, bottom, PAGE_UNITS - left)
     return box
 
 
@@ -183,13 +183,13 @@ Stamp: TypeAlias = tuple[FilePath, int, int, int, int]
 """The values of a `SourceFile`."""
 
 
-_FINE_NS = 20_000_000
+_FINE_STAMP_NS = 20_000_000
 
 
-_COARSE_NS = 2_000_000_000
+_COARSE_STAMP_NS = 2_000_000_000
 
 
-_SECOND_NS = 1_000_000_000
+_NS_PER_SECOND = 1_000_000_000
 
 
 _MAX_INTEGER = 2**63 - 1
@@ -216,18 +216,18 @@ class SourceFile(NamedTuple):
         milliseconds if times have fractions of a second, or up to two seconds (FAT).
         """
         changed_ns = self.changed_ns or self.mtime_ns
-        return changed_ns + (_FINE_NS if changed_ns % _SECOND_NS else _COARSE_NS) < seen_ns
+        return changed_ns + (_FINE_STAMP_NS if changed_ns % _NS_PER_SECOND else _COARSE_STAMP_NS) < seen_ns
 
 
-def stamped(path: FilePath, status: os.stat_result, *, has_inode: bool = True) -> SourceFile:
+def source_file_of_status(path: FilePath, status: os.stat_result, *, has_inode: bool = True) -> SourceFile:
     """Return the stamp of a file; without `has_inode` its file system has no stable inode numbers."""
     if os.name != "posix":  # ctime is the creation time there, and a walk gets no inode
-        return SourceFile(path, status.st_size, storable(status.st_mtime_ns))
-    inode = storable(status.st_ino) if has_inode else 0
-    return SourceFile(path, status.st_size, storable(status.st_mtime_ns), storable(status.st_ctime_ns), inode)
+        return SourceFile(path, status.st_size, clamp_integer(status.st_mtime_ns))
+    inode = clamp_integer(status.st_ino) if has_inode else 0
+    return SourceFile(path, status.st_size, clamp_integer(status.st_mtime_ns), clamp_integer(status.st_ctime_ns), inode)
 
 
-def storable(number: int) -> int:
+def clamp_integer(number: int) -> int:
     """Clamp a number of a file system to the range of SQLite: times may be in any year."""
     return max(-_MAX_INTEGER, min(number, _MAX_INTEGER))
 
@@ -238,7 +238,7 @@ def source_file(path: FilePath) -> SourceFile:
     Raises:
         OSError: the file does not exist or its directory cannot be read.
     """
-    return stamped(path, os.stat(os_path(path)))
+    return source_file_of_status(path, os.stat(os_path(path)))
 
 
 class FileFailure(NamedTuple):

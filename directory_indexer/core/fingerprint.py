@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from directory_indexer.core.errors import REBUILD, CorruptIndexError
+from directory_indexer.core.errors import REBUILD_HINT, CorruptIndexError
 from directory_indexer.core.ids import content_hash
 
 
@@ -64,7 +64,7 @@ class Fingerprint(NamedTuple):
         """Return the work that has to be redone because the index was built differently."""
         return tuple(
             f"{work} ({name} was {getattr(built, name)}, is {getattr(self, name)})"
-            for name, work in _WORK.items()
+            for name, work in _WORK_OF_CHANGES.items()
             if getattr(built, name) != getattr(self, name)
         )
 
@@ -89,23 +89,23 @@ class Fingerprint(NamedTuple):
             CorruptIndexError: it is damaged.
         """
         try:
-            return _checked(cls(**json.loads(text)))
+            return _validate_types(cls(**json.loads(text)))
         except (ValueError, TypeError, RecursionError) as error:
-            raise CorruptIndexError("the record of what built the index is damaged", hint=REBUILD) from error
+            raise CorruptIndexError("the record of what built the index is damaged", hint=REBUILD_HINT) from error
 
 
-def _checked(built: Fingerprint) -> Fingerprint:
+def _validate_types(built: Fingerprint) -> Fingerprint:
     are_versions = all(isinstance(version, int) for version in dict(built.formats).values())
-    if not are_versions or not all(isinstance(value, str) for value in built[:_N_TEXTS]):
+    if not are_versions or not all(isinstance(value, str) for value in built[:_N_TEXT_FIELDS]):
         raise TypeError(built)
     return built._replace(formats=dict(built.formats), pictured=tuple(map(str, built.pictured)))
 
 
-_N_TEXTS = 5
+_N_TEXT_FIELDS = 5
 """The text fields come first."""
 
 
-_WORK = {
+_WORK_OF_CHANGES = {
     "embedding": "embed every text again",
     "chunking": "read and chunk every file again",
     "extraction": "read every file again",

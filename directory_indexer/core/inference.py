@@ -15,7 +15,7 @@ VERSION: str = onnxruntime.__version__
 
 Session: TypeAlias = onnxruntime.InferenceSession
 
-AS_WRITTEN = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+NO_OPTIMISATION = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 """Leaves the graph of a model unchanged."""
 
 # The runtime's exceptions have no common base class.
@@ -34,7 +34,7 @@ RUNTIME_ERRORS = (
 def session_options() -> onnxruntime.SessionOptions:
     """Return the options of every session."""
     options = onnxruntime.SessionOptions()
-    options.log_severity_level = _ONLY_FATAL
+    options.log_severity_level = _LOG_ONLY_FATAL
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     # Every size of input would leave a memory plan behind.
@@ -45,9 +45,9 @@ def session_options() -> onnxruntime.SessionOptions:
 def load_session(model: str, options: onnxruntime.SessionOptions) -> Session:
     """Load a model; failures are `RUNTIME_ERRORS`."""
     onnxruntime.disable_telemetry_events()
-    onnxruntime.set_default_logger_severity(_ONLY_FATAL)
+    onnxruntime.set_default_logger_severity(_LOG_ONLY_FATAL)
     session: Session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     return session
 
 
-_ONLY_FATAL = 4
+_LOG_ONLY_FATAL = 4

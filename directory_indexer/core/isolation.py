@@ -19,7 +19,7 @@ GC_THRESHOLD = 50_000
 NEUTRAL_DIRECTORY = os.path.dirname(sys.executable) if os.name == "nt" else "/"
 """The working directory of a child."""
 
-_KILL = 9
+_SIGKILL = 9
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -35,11 +35,11 @@ def isolated_command(function: str, *arguments: str, is_bare: bool = False) -> t
         f"import gc, sys; gc.set_threshold({GC_THRESHOLD}); sys.path[:] = {_absolute_path()!a}; "
         f"from {module} import {name}; {name}()"
     )
-    bare = ("-S",) if is_bare and _finds_on_path() else ()
-    return (sys.executable, *_flags(), *bare, "-c", program, *arguments)
+    bare = ("-S",) if is_bare and _is_found_without_hooks() else ()
+    return (sys.executable, *_interpreter_flags(), *bare, "-c", program, *arguments)
 
 
-def end_groups() -> None:
+def kill_process_groups_on_exit() -> None:
     """Kill process groups when the process that writes their ids to standard input has ended, however it ended.
 
     A group whose id is written again, negated, has ended by itself.
@@ -53,7 +53,7 @@ def end_groups() -> None:
             groups.discard(-number)
     for group in groups:
         try:
-            os.killpg(group, _KILL)
+            os.killpg(group, _SIGKILL)
         except OSError:  # it has ended meanwhile
             continue
 
@@ -93,12 +93,12 @@ def _absolute_path() -> list[str]:
     return [entry for entry in sys.path if os.path.isabs(entry)]
 
 
-def _finds_on_path() -> bool:
+def _is_found_without_hooks() -> bool:
     """Whether no module is imported by a hook of an editable installation, which `site` sets up."""
     return not any("editable" in getattr(finder, "__module__", "") for finder in sys.meta_path)
 
 
-def _flags() -> tuple[str, ...]:
+def _interpreter_flags() -> tuple[str, ...]:
     """Return flags for isolation, and those that determine the encoding of file names and the location of byte code."""
     flags = ["-I", "-X", f"utf8={sys.flags.utf8_mode}"]
     if sys.dont_write_bytecode:

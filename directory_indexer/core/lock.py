@@ -33,7 +33,7 @@ _BRIEF_SECONDS = 0.01
 """Even without waiting, an attempt outlasts an `is_locked` of another process, which holds the lock for microseconds.
 """
 
-_held: set[int] = set()
+_held_descriptors: set[int] = set()
 
 
 class HeldLock:
@@ -41,7 +41,7 @@ class HeldLock:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        _held.add(descriptor)
+        _held_descriptors.add(descriptor)
 
     def __enter__(self) -> Self:
         return self
@@ -52,12 +52,12 @@ class HeldLock:
     @property
     def is_held(self) -> bool:
         """Whether it was not released yet."""
-        return self._descriptor in _held
+        return self._descriptor in _held_descriptors
 
     def release(self) -> None:
         """Release the lock; doing it twice is harmless."""
-        if self._descriptor in _held:
-            _held.remove(self._descriptor)
+        if self._descriptor in _held_descriptors:
+            _held_descriptors.remove(self._descriptor)
             os.close(self._descriptor)
             self._descriptor = -1
 
@@ -67,38 +67,38 @@ class WriteLock:
 
     def __init__(self, path: Path, held: HeldLock) -> None:
         self._path = path
-        self._held = held
+        self._held_descriptors = held
 
     @property
     def is_wanted(self) -> bool:
         """Whether another process or thread waits for it."""
-        return _is_shared(_waiters_file(self._path))
+        return _is_locked_by_anyone(_waiters_file(self._path))
 
     @property
     def is_held(self) -> bool:
         """Whether this process holds it now, and has not yielded it."""
-        return self._held.is_held
+        return self._held_descriptors.is_held
 
     @property
     def is_owed(self) -> bool:
         """Whether a process that yielded it waits to have it back."""
-        return _is_shared(_yielders_file(self._path))
+        return _is_locked_by_anyone(_yielders_file(self._path))
 
     def give_way(self, on_wait: Callable[[], None]) -> None:
         """Yield the lock to those who wait for it, then reacquire it; if `on_wait` raises, it stays with them."""
         with contextlib.ExitStack() as stack:
             if owed := try_lock(_yielders_file(self._path), exclusive=False):
                 stack.enter_context(owed)
-            self._held.release()
-            pauses = _pauses()
+            self._held_descriptors.release()
+            pauses = _poll_intervals()
             while self.is_wanted or (lock := _try_write_lock(self._path)) is None:
                 on_wait()
                 time.sleep(next(pauses))
-            self._held = lock
+            self._held_descriptors = lock
 
     def release(self) -> None:
         """Release the lock; doing it twice is harmless."""
-        self._held.release()
+        self._held_descriptors.release()
 
 
 @contextlib.contextmanager
@@ -156,7 +156,7 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
         raise LockedError("another run is writing to the index", hint="dirindex status shows which; or use --wait")
     with contextlib.ExitStack() as stack:
         wanting: HeldLock | None = None
-        pauses = _pauses()
+        pauses = _poll_intervals()
         while (lock := _try_write_lock(path)) is None:
             # Not at once, since `is_wanted` of another process may hold it for a moment.
             if wanting is None and (wanting := try_lock(_waiters_file(path), exclusive=False)):
@@ -167,7 +167,7 @@ def _acquire(path: Path, *, wait: bool, on_wait: Callable[[], None] | None) -> H
     return lock
 
 
-def _pauses() -> Iterator[float]:
+def _poll_intervals() -> Iterator[float]:
     """Yield the seconds to wait between attempts."""
     return chain(repeat(_POLL_SECONDS, _EARLY_POLLS), repeat(_POLL_SECONDS_LATER))
 
@@ -182,7 +182,7 @@ def _yielders_file(path: Path) -> Path:
     return path.with_name(path.name + "-owed")
 
 
-def _is_shared(path: Path) -> bool:
+def _is_locked_by_anyone(path: Path) -> bool:
     if not path.exists():
         return False
     lock = try_lock(path, exclusive=True)
@@ -224,8 +224,8 @@ else:
 
     def _leave_locks_to_parent() -> None:
         # A forked child shares the descriptors: if it outlived a killed parent, it would keep its locks.
-        for descriptor in _held:
+        for descriptor in _held_descriptors:
             os.close(descriptor)
-        _held.clear()
+        _held_descriptors.clear()
 
     os.register_at_fork(after_in_child=_leave_locks_to_parent)

@@ -43,8 +43,8 @@ _PERCENT = re.compile(r"\b(\d{1,3})%")
 _WINDOWS_ON_BATTERY, _WINDOWS_UNKNOWN = 0, 255
 
 _M_ARENA_MAX = -8
-_N_HEAPS = 2
-_ROOM_BYTES = 134_217_728
+_MAX_HEAPS = 2
+_REQUIRED_ADDRESS_SPACE = 134_217_728
 """With less than half of that, OpenBLAS ends the process when NumPy is imported."""
 
 
@@ -61,7 +61,7 @@ def lower_priority() -> None:
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)
     with contextlib.suppress(OSError, AttributeError):
-        _read_and_write_last()
+        _lower_io_priority()
 
 
 def battery_percent(supplies: Path = POWER_SUPPLIES) -> int | None:
@@ -73,7 +73,7 @@ def battery_percent(supplies: Path = POWER_SUPPLIES) -> int | None:
     return _linux_percent(supplies)
 
 
-def share_heaps() -> None:
+def limit_malloc_arenas() -> None:
     """Make all threads share two heaps, with the GNU C library.
 
     It would give each new thread one of its own, up to eight for each core, and the vector engine starts new threads at
@@ -83,25 +83,25 @@ def share_heaps() -> None:
         return
     set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # missing in musl
     if set_option:
-        set_option(_M_ARENA_MAX, _N_HEAPS)
+        set_option(_M_ARENA_MAX, _MAX_HEAPS)
 
 
 @contextlib.contextmanager
-def loading(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
+def translate_import_errors(what: str, kind: type[ProviderError | VectorStoreError]) -> Iterator[None]:
     """Load libraries, some of which end the process if there is no memory for them.
 
     Raises:
         ProviderError | VectorStoreError: the `kind` of error, if they cannot be loaded.
     """
     try:
-        _require_room()
+        _require_address_space()
         yield
     except (ImportError, MemoryError) as error:
-        reason = "not enough memory" if isinstance(error, MemoryError) else _innermost_message(error)
+        reason = "not enough memory" if isinstance(error, MemoryError) else _root_message(error)
         raise kind(f"{what} cannot be loaded: {reason}", hint="free some memory, or install dirindex again") from error
 
 
-def _read_and_write_last() -> None:
+def _lower_io_priority() -> None:
     if sys.platform == "darwin":
         ctypes.CDLL(None).setiopolicy_np(_DISK, _WHOLE_PROCESS, _UTILITY)
     elif number := _IO_CALLS.get(platform.machine()):
@@ -115,15 +115,17 @@ def _linux_percent(supplies: Path) -> int | None:
     except OSError:
         return None
     batteries = [
-        supply for supply in devices if _fact(supply, "type") == "Battery" and _fact(supply, "scope") != "Device"
+        supply
+        for supply in devices
+        if _read_supply_file(supply, "type") == "Battery" and _read_supply_file(supply, "scope") != "Device"
     ]
-    if not any(_fact(battery, "status") == "Discharging" for battery in batteries):
+    if not any(_read_supply_file(battery, "status") == "Discharging" for battery in batteries):
         return None
-    levels = [int(level) for battery in batteries if (level := _fact(battery, "capacity")).isdecimal()]
+    levels = [int(level) for battery in batteries if (level := _read_supply_file(battery, "capacity")).isdecimal()]
     return sum(levels) // len(levels) if levels else None
 
 
-def _fact(supply: Path, name: str) -> str:
+def _read_supply_file(supply: Path, name: str) -> str:
     try:
         return (supply / name).read_text(encoding="ascii", errors="replace").strip()
     except OSError:  # a driver need not support everything, and a battery may be removed
@@ -150,7 +152,7 @@ def _windows_percent() -> int | None:
     return None if mains != _WINDOWS_ON_BATTERY or percent == _WINDOWS_UNKNOWN else int(percent)
 
 
-def _innermost_message(error: ImportError) -> str:
+def _root_message(error: ImportError) -> str:
     """Return the innermost cause: numpy wraps a page of advice around the name of a missing library."""
     cause: BaseException = error
     while cause.__cause__ is not None:
@@ -158,8 +160,8 @@ def _innermost_message(error: ImportError) -> str:
     return str(cause).partition("\n")[0]
 
 
-def _require_room() -> None:
+def _require_address_space() -> None:
     try:
-        mmap.mmap(-1, _ROOM_BYTES).close()
+        mmap.mmap(-1, _REQUIRED_ADDRESS_SPACE).close()
     except OSError as error:
         raise MemoryError from error

@@ -67,7 +67,7 @@ class Note(NamedTuple):
     @property
     def is_standing(self) -> bool:
         """Whether it applies to every query until the index changes."""
-        return self.kind in _STANDING
+        return self.kind in _STANDING_KINDS
 
     @property
     def identity(self) -> str:
@@ -78,9 +78,9 @@ class Note(NamedTuple):
         return f"{self.text}; {self.command}" if self.command else self.text
 
 
-def prefixed(note: Note, prefix: str) -> Note:
+def prefix_note(note: Note, prefix: str) -> Note:
     """Return a note with a prefix."""
     return note._replace(text=f"{prefix}: {note.text}", key=note.key and f"{prefix}: {note.key}")
 
 
-_STANDING: Final = frozenset({NoteKind.MISSING, NoteKind.UNFINISHED, NoteKind.EMBEDDING, NoteKind.ELSEWHERE})
+_STANDING_KINDS: Final = frozenset({NoteKind.MISSING, NoteKind.UNFINISHED, NoteKind.EMBEDDING, NoteKind.ELSEWHERE})

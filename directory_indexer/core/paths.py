@@ -20,16 +20,18 @@ FilePath = NewType("FilePath", str)
 _MEMBER_MARK = "!"
 _STAND_IN_OFFSET = 0x100000
 # POSIX names can contain any byte, which Python decodes as one of 128 surrogates; Windows names any surrogate.
-_FIRST, _LAST = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
-_SURROGATES = re.compile(f"[{chr(_FIRST)}-{chr(_LAST)}]")
-_NO_UNICODE = re.compile("[\ud800-\udfff]")
-_STAND_INS = re.compile(f"[{chr(_FIRST + _STAND_IN_OFFSET)}-{chr(_LAST + _STAND_IN_OFFSET)}]")
-_OF_THE_SYSTEM = "surrogateescape" if os.name == "posix" else "surrogatepass"
+_FIRST_SURROGATE, _LAST_SURROGATE = (0xDC80, 0xDCFF) if os.name == "posix" else (0xD800, 0xDFFF)
+_SURROGATES = re.compile(f"[{chr(_FIRST_SURROGATE)}-{chr(_LAST_SURROGATE)}]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_STAND_IN_PATTERN = re.compile(
+    f"[{chr(_FIRST_SURROGATE + _STAND_IN_OFFSET)}-{chr(_LAST_SURROGATE + _STAND_IN_OFFSET)}]"
+)
+_SYSTEM_ERROR_HANDLER = "surrogateescape" if os.name == "posix" else "surrogatepass"
 _BYTE_OFFSET = 0xDC00
 _FILE_URI = r"(?is)file:(?://(?:localhost)?)?(?P<location>/.*)"
-_WITH_LINES = r"(?s)(?P<path>.+?[^:]):[1-9]\d{0,8}(?:[-:][1-9]\d{0,8})?:?"
+_PATH_WITH_LINES = r"(?s)(?P<path>.+?[^:]):[1-9]\d{0,8}(?:[-:][1-9]\d{0,8})?:?"
 _QUOTES = "\"'`"
-_QUOTED = 2
+_MIN_QUOTED_CHARS = 2
 _UNDECODED_BYTES = range(_BYTE_OFFSET + 0x80, _BYTE_OFFSET + 0x100)
 
 
@@ -55,7 +57,7 @@ def file_path(path: str | os.PathLike[str]) -> FilePath:
         return FilePath(text)
     if os.name == "posix":
         # A name that contains a stand-in character itself is mapped byte by byte, like invalid Unicode.
-        text = _STAND_INS.sub(lambda match: os.fsencode(match[0]).decode("ascii", "surrogateescape"), text)
+        text = _STAND_IN_PATTERN.sub(lambda match: os.fsencode(match[0]).decode("ascii", "surrogateescape"), text)
     return FilePath(_SURROGATES.sub(lambda match: chr(ord(match[0]) + _STAND_IN_OFFSET), text))
 
 
@@ -64,7 +66,7 @@ def resolved_path(path: str | os.PathLike[str]) -> FilePath:
     return file_path(os.path.realpath(os.path.expanduser(path)))
 
 
-def place_path(path: str | os.PathLike[str]) -> FilePath:
+def path_of_place(path: str | os.PathLike[str]) -> FilePath:
     """Return the absolute path of a file to write: `~` and links on the way are resolved, but not the file itself."""
     directory, name = os.path.split(os.path.abspath(os.path.expanduser(path)))
     return file_path(os.path.join(os.path.realpath(directory), name))
@@ -82,7 +84,7 @@ def exact_text(path: FilePath) -> str:
     """
     if path.isascii():
         return path
-    return _STAND_INS.sub(lambda match: chr(ord(match[0]) - _STAND_IN_OFFSET), path)
+    return _STAND_IN_PATTERN.sub(lambda match: chr(ord(match[0]) - _STAND_IN_OFFSET), path)
 
 
 def moved_below(path: FilePath, directory: FilePath, other: FilePath) -> FilePath:
@@ -97,21 +99,21 @@ def display(path: FilePath) -> str:
 
 def well_formed(text: str) -> str:
     """Escape invalid Unicode in a text for people, which may contain paths of the operating system."""
-    return text if text.isascii() else _NO_UNICODE.sub(escaped_surrogate, text)
+    return text if text.isascii() else _LONE_SURROGATE.sub(escape_surrogate, text)
 
 
-def escaped_surrogate(match: re.Match[str]) -> str:
+def escape_surrogate(match: re.Match[str]) -> str:
     r"""Return a lone surrogate as a Python escape, or as that of its byte (`\xe4`)."""
     number = ord(match[0])
     return f"\\x{number - _BYTE_OFFSET:02x}" if number in _UNDECODED_BYTES else f"\\u{number:04x}"
 
 
-def written_path(text: str) -> str:
+def unquote_path(text: str) -> str:
     """Return the path in a text as people, editors and assistants write it.
 
     It may be in quotation marks, a `file:` URI of this machine, or below `~`; any other text is returned unchanged.
     """
-    text = text[1:-1] if len(text) > _QUOTED and text[0] == text[-1] and text[0] in _QUOTES else text
+    text = text[1:-1] if len(text) > _MIN_QUOTED_CHARS and text[0] == text[-1] and text[0] in _QUOTES else text
     text = path_in_file_uri(text) or text
     return os.path.expanduser(text) if text == "~" or text.startswith(("~/", f"~{os.sep}")) else text
 
@@ -130,7 +132,7 @@ def path_in_file_uri(text: str) -> str | None:
 
 def without_line_number(text: str) -> str:
     """Return a path without the line numbers that compilers and assistants append: `a.py:12`, `a.py:12-20`."""
-    match = re.fullmatch(_WITH_LINES, text)
+    match = re.fullmatch(_PATH_WITH_LINES, text)
     return match["path"] if match else text
 
 
@@ -142,7 +144,7 @@ def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:
     if "\0" in text:
         return "NUL"
     try:
-        text.encode("utf-8", _OF_THE_SYSTEM if is_from_system else "strict")
+        text.encode("utf-8", _SYSTEM_ERROR_HANDLER if is_from_system else "strict")
     except UnicodeEncodeError:
         return "an unpaired surrogate"
     return ""

@@ -55,7 +55,7 @@ def directory_mode() -> int:
     return _Mode.modes.directory
 
 
-def confine(path: Path) -> None:
+def apply_mode_of_new_files(path: Path) -> None:
     """Set the mode of a file or directory to that of a new one, unless another member of the group owns it.
 
     The target of another member's link keeps its mode as well: it may be a private file of ours.
@@ -70,14 +70,14 @@ def confine(path: Path) -> None:
         path.chmod(expected)
 
 
-def is_open(status: os.stat_result) -> bool:
+def is_accessible_to_others(status: os.stat_result) -> bool:
     """Whether anyone who should not can read or write a file."""
-    return bool(status.st_mode & _closed_to(status, group_may=_is_shared()))
+    return bool(status.st_mode & _forbidden_mode_bits(status, group_may=_is_shared()))
 
 
 def others_can_write(status: os.stat_result, *, group_may: bool) -> bool:
     """Whether anyone who should not can write to a file; with `group_may`, members of our groups may."""
-    return bool(status.st_mode & 0o222 & _closed_to(status, group_may=group_may))
+    return bool(status.st_mode & 0o222 & _forbidden_mode_bits(status, group_may=group_may))
 
 
 def is_trusted(status: os.stat_result) -> bool:
@@ -87,7 +87,7 @@ def is_trusted(status: os.stat_result) -> bool:
     return _is_shared() and _is_of_our_group(status) and not others_can_write(status, group_may=True)
 
 
-def secret_is_open(status: os.stat_result) -> bool:
+def is_secret_readable_by_others(status: os.stat_result) -> bool:
     """Whether others can read a file that holds a secret.
 
     A file of another user can be ours by its group, such as the secrets of a container: then the group may read it. An
@@ -98,7 +98,7 @@ def secret_is_open(status: os.stat_result) -> bool:
     return bool(status.st_mode & (_GROUP & ~stat.S_IRGRP | _OTHERS if is_given else _GROUP | _OTHERS))
 
 
-def _closed_to(status: os.stat_result, *, group_may: bool) -> int:
+def _forbidden_mode_bits(status: os.stat_result, *, group_may: bool) -> int:
     return _OTHERS if group_may and _is_of_our_group(status) else _GROUP | _OTHERS
 
 

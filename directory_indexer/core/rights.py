@@ -19,10 +19,10 @@ class Right(StrEnum):
 
     def allows(self, needed: Right) -> bool:
         """Whether this right includes another one."""
-        return needed in _ALLOWED[self]
+        return needed in _RIGHTS_INCLUDED_IN[self]
 
 
-_ALLOWED = {
+_RIGHTS_INCLUDED_IN = {
     Right.READ: {Right.READ},
     Right.WRITE: {Right.READ, Right.WRITE},
     Right.ADMIN: {Right.READ, Right.WRITE, Right.ADMIN, Right.METRICS},

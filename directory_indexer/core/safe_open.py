@@ -40,7 +40,7 @@ _NEW_FILE_FLAGS: Final = (
 )
 _DIRECTORY_FLAGS: Final = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW"))
 # Traversing a directory takes less permission than listing it.
-_PASSAGE_FLAGS: Final = _DIRECTORY_FLAGS | next(
+_TRAVERSAL_FLAGS: Final = _DIRECTORY_FLAGS | next(
     (getattr(os, name) for name in ("O_PATH", "O_SEARCH", "O_EXEC") if hasattr(os, name)), 0
 )
 _MAX_OPEN: Final = 24
@@ -66,9 +66,9 @@ def open_file(path: str, /, *, follow_links: bool = False) -> int:
     if follow_links:
         return os.open(path, _FOLLOWING_FLAGS)
     if not CAN_OPEN_BELOW:
-        return _verified(os.open(path, _FILE_FLAGS), path)
+        return _require_final_path(os.open(path, _FILE_FLAGS), path)
     directory, name = os.path.split(path)
-    parent = _open_passage(directory)
+    parent = _open_through_directories(directory)
     try:
         return _open_below(parent, name, _FILE_FLAGS, path)
     finally:
@@ -95,7 +95,7 @@ def open_directory(path: str) -> int:
     directory, name = os.path.split(path)
     if not name:
         return os.open(path, _DIRECTORY_FLAGS)
-    parent = _open_passage(directory)
+    parent = _open_through_directories(directory)
     try:
         return _open_below(parent, name, _DIRECTORY_FLAGS, path)
     finally:
@@ -111,7 +111,7 @@ def create_file(path: str, mode: int) -> int:
     if not CAN_OPEN_BELOW:
         return os.open(path, _NEW_FILE_FLAGS, mode)
     directory, name = os.path.split(path)
-    parent = _open_passage(directory)
+    parent = _open_through_directories(directory)
     try:
         return os.open(name, _NEW_FILE_FLAGS, mode, dir_fd=parent)
     finally:
@@ -128,16 +128,16 @@ def make_directory(path: str, mode: int) -> None:
         os.makedirs(path, mode, exist_ok=True)
         return
     directory, name = os.path.split(path)
-    parent = _open_passage(directory)
+    parent = _open_through_directories(directory)
     try:
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, mode, dir_fd=parent)
-        os.close(_open_below(parent, name, _PASSAGE_FLAGS, path))
+        os.close(_open_below(parent, name, _TRAVERSAL_FLAGS, path))
     finally:
         os.close(parent)
 
 
-class Descent:
+class DirectoryDescent:
     """The open directories from a root down to the current one, each opened relative to its parent."""
 
     _flags: ClassVar = _DIRECTORY_FLAGS
@@ -179,10 +179,10 @@ class Descent:
             os.close(self._open.pop(1)[1])
 
 
-class Passage(Descent):
+class CachedPathOpener(DirectoryDescent):
     """The open directories down to the last opened file, so that its neighbours are opened by name."""
 
-    _flags: ClassVar = _PASSAGE_FLAGS
+    _flags: ClassVar = _TRAVERSAL_FLAGS
 
     def __init__(self) -> None:
         """Begin at the root of the file system, with nothing open."""
@@ -209,15 +209,15 @@ class Passage(Descent):
         return open_entry(path, self.enter(os.path.dirname(path)))
 
 
-def _open_passage(path: str) -> int:
+def _open_through_directories(path: str) -> int:
     """Open a directory for traversal, component by component."""
-    descriptor = os.open(os.sep, _PASSAGE_FLAGS)
+    descriptor = os.open(os.sep, _TRAVERSAL_FLAGS)
     current = os.sep
     for name in path.split(os.sep):
         if name:
             current = os.path.join(current, name)
             try:
-                inner = _open_below(descriptor, name, _PASSAGE_FLAGS, current)
+                inner = _open_below(descriptor, name, _TRAVERSAL_FLAGS, current)
             finally:
                 os.close(descriptor)
             descriptor = inner
@@ -241,7 +241,7 @@ def _is_link(name: str, directory: int) -> bool:
         return False
 
 
-def _verified(descriptor: int, path: str) -> int:
+def _require_final_path(descriptor: int, path: str) -> int:
     """Return a descriptor if the opened file is at its path, without links."""
     try:
         is_there = os.path.normcase(_final_path(descriptor)) == os.path.normcase(path)
@@ -278,7 +278,7 @@ MAX_FILE_BYTES: Final = 1024 * 1024
 _READ_BYTES: Final = 1 << 16
 
 
-def is_there(path: str | Path) -> bool:
+def path_exists(path: str | Path) -> bool:
     """Whether a file exists, as far as permissions allow: a home directory may be inaccessible."""
     try:
         os.stat(path)

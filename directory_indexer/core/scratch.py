@@ -38,7 +38,7 @@ class ScratchDirectory:
     """
 
     def __init__(self, place: Path | None) -> None:
-        self.path, lock = _created(place)
+        self.path, lock = _create(place)
         self._removal = weakref.finalize(self, _remove, self.path, lock)
 
     def remove(self) -> None:
@@ -48,35 +48,35 @@ class ScratchDirectory:
 
 def remove_abandoned(place: Path | None = None) -> None:
     """Remove the directories of killed processes in a place, by default in the system's temporary directory."""
-    for path in _own_in(place or _of_system()):
+    for path in _own_directories_in(place or _system_temporary_directory()):
         with contextlib.suppress(OSError):
             if lock := try_lock(_lock_of(path), exclusive=True):
                 _remove(path, lock)
 
 
-def in_use(place: Path) -> list[Path]:
+def scratch_directories_in_use(place: Path) -> list[Path]:
     """Return the directories in a place that are not empty, after abandoned ones were removed."""
-    return [path for path in _own_in(place) if any(path.glob("*"))]
+    return [path for path in _own_directories_in(place) if any(path.glob("*"))]
 
 
-def _created(place: Path | None) -> tuple[Path, HeldLock]:
+def _create(place: Path | None) -> tuple[Path, HeldLock]:
     if place is not None and place.parent.is_dir():
         with contextlib.suppress(OSError):  # it may be read-only
             place.mkdir(mode=directory_mode(), exist_ok=True)
-            return _created_in(place)
-    return _created_in(_of_system())
+            return _create_in(place)
+    return _create_in(_system_temporary_directory())
 
 
-def _created_in(place: Path) -> tuple[Path, HeldLock]:
-    if place not in _cleaned:
-        _cleaned.add(place)
+def _create_in(place: Path) -> tuple[Path, HeldLock]:
+    if place not in _cleaned_places:
+        _cleaned_places.add(place)
         remove_abandoned(place)
     while True:
         path = place / f"{_PREFIX}{secrets.token_hex(8)}"
         lock = try_lock(_lock_of(path), exclusive=True)
         # Another process may have removed it as abandoned before it was locked.
         if lock is not None and _lock_of(path).exists():
-            path.mkdir(mode=_PRIVATE)
+            path.mkdir(mode=_PRIVATE_MODE)
             return path, lock
         if lock is not None:
             lock.release()
@@ -90,7 +90,7 @@ def _remove(path: Path, lock: HeldLock) -> None:
             _lock_of(path).unlink(missing_ok=True)
 
 
-def _own_in(place: Path) -> Iterator[Path]:
+def _own_directories_in(place: Path) -> Iterator[Path]:
     for lock_path in place.glob(f"{_PREFIX}*{_LOCK_SUFFIX}"):
         with contextlib.suppress(OSError):
             status = lock_path.lstat()
@@ -102,12 +102,12 @@ def _lock_of(path: Path) -> Path:
     return path.with_name(path.name + _LOCK_SUFFIX)
 
 
-def _of_system() -> Path:
+def _system_temporary_directory() -> Path:
     return Path(tempfile.gettempdir())
 
 
 NAME: Final = "scratch"
 _PREFIX: Final = "dirindex-"
 _LOCK_SUFFIX: Final = ".lock"
-_PRIVATE: Final = 0o700
-_cleaned: Final[set[Path]] = set()
+_PRIVATE_MODE: Final = 0o700
+_cleaned_places: Final[set[Path]] = set()

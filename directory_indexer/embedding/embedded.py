@@ -24,7 +24,14 @@ import numpy as np
 
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
-from directory_indexer.core.inference import AS_WRITTEN, RUNTIME_ERRORS, VERSION, Session, load_session, session_options
+from directory_indexer.core.inference import (
+    NO_OPTIMISATION,
+    RUNTIME_ERRORS,
+    VERSION,
+    Session,
+    load_session,
+    session_options,
+)
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import verified_file
 from directory_indexer.embedding.models import PACKAGED_MODEL, EmbeddedModel, directory_of_model
@@ -258,7 +265,7 @@ def _count_usable_cores() -> int:
 def _load_session(model: str) -> Session:
     options = session_options()
     # The graph is already optimised; the effect of a later runtime's optimiser is not measured.
-    options.graph_optimization_level = AS_WRITTEN
+    options.graph_optimization_level = NO_OPTIMISATION
     try:
         return load_session(str(model), options)
     except RUNTIME_ERRORS as error:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.machine import loading
+from directory_indexer.core.machine import translate_import_errors
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import embedded_model, known_prefixes
 
@@ -142,7 +142,7 @@ class Embedders:
         resolved = self.configured if space is None or space.name == self.configured.name else space
         with self._lock:
             if resolved.name not in self._loaded:
-                with loading("the model", ProviderError):
+                with translate_import_errors("the model", ProviderError):
                     self._loaded[resolved.name] = self._build(resolved, self._access_to(resolved))
             return self._loaded[resolved.name]
 

@@ -17,7 +17,7 @@ from directory_indexer.core.files import FileFailure, SkippedFile
 from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.core.safe_open import Opener, Passage
+from directory_indexer.core.safe_open import CachedPathOpener, Opener
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.parsing.one_file import read_file
@@ -166,7 +166,7 @@ class TextSharing:
                 plan.directory, [request.source for request in requests]
             )
         policy = self._policy()
-        with Passage() as passage:
+        with CachedPathOpener() as passage:
             unchanged = [
                 file
                 for position in places

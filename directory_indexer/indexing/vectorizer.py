@@ -34,7 +34,7 @@ from directory_indexer.storage.documents.vectors import EmbeddedChunk
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
 with lazily:
-    from directory_indexer.core.machine import share_heaps
+    from directory_indexer.core.machine import limit_malloc_arenas
     from directory_indexer.indexing.embedding_batches import InFlightBatch, InFlightBatches, Vectors, embedding_order
 
 _NO_THROTTLE = Throttle()
@@ -122,7 +122,7 @@ class Vectorizer:
             yield EmbeddingStep()
         if must_stop():
             return
-        share_heaps()
+        limit_malloc_arenas()
         embedder = self._embedder()
         self.spaces.adopt(embedder.space)
         used_before = embedder.usage

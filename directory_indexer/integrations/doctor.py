@@ -29,7 +29,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import os_path
-from directory_indexer.core.permissions import confine, is_open
+from directory_indexer.core.permissions import apply_mode_of_new_files, is_accessible_to_others
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
 from directory_indexer.indexing.runs import end_completed_pauses
@@ -119,7 +119,7 @@ class Doctor:
             docstore.upkeep.require_integrity()
             yield from _repair_values(docstore)
             for path in checkup.open_to_others():
-                confine(path)
+                apply_mode_of_new_files(path)
             yield from _repair_words(docstore, checkup)
             yield from _repair_shared_texts(docstore)
             yield from _repair_vectors(docstore, checkup)
@@ -352,4 +352,4 @@ def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _is_open(path: Path) -> bool:
-    return os.name == "posix" and is_open(path.stat())
+    return os.name == "posix" and is_accessible_to_others(path.stat())

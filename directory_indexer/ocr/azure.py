@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from directory_indexer.core.errors import PageRefusedError, ProviderError
-from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.http_client.client import Response
@@ -301,7 +301,7 @@ def _is_within(start: int, ranges: Sequence[_Range]) -> bool:
 
 
 def _part(value: float, whole: float) -> int:
-    return max(0, min(round(value / whole * WHOLE), WHOLE))
+    return max(0, min(round(value / whole * PAGE_UNITS), PAGE_UNITS))
 
 
 def _percent(confidence: float) -> int:

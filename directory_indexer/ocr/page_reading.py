@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.core.inference import RUNTIME_ERRORS, Session, load_session, session_options
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import Raster
@@ -239,7 +239,9 @@ def _word(line: ReadLine, index: int, page: Raster) -> Word:
     left, top, right, bottom = line.box.stretch(word.start, word.end).extent()
     places = (left / page.width, top / page.height, right / page.width, bottom / page.height)
     return Word(
-        word.text, round(100 * word.confidence), Box(*(min(max(round(WHOLE * place), 0), WHOLE) for place in places))
+        word.text,
+        round(100 * word.confidence),
+        Box(*(min(max(round(PAGE_UNITS * place), 0), PAGE_UNITS) for place in places)),
     )
 
 

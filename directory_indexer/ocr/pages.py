@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
-from directory_indexer.core.files import Line, PageKey, PageProblem, Recognition, SourceFile, Word, turned
+from directory_indexer.core.files import Line, PageKey, PageProblem, Recognition, SourceFile, Word, rotate_box
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.pdf.raster import Raster
@@ -138,7 +138,7 @@ def _turned_back(recognition: Recognition, turn: int) -> Recognition:
 
 
 def _turned_word(word: Word, degrees: int) -> Word:
-    return word._replace(box=turned(word.box, degrees)) if word.box else word
+    return word._replace(box=rotate_box(word.box, degrees)) if word.box else word
 
 
 @lru_cache(maxsize=1)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.files import WHOLE, Box, Line, Recognition, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Recognition, Word
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
@@ -257,4 +257,4 @@ def _word(row: _Row, width: int, height: int) -> Word | None:
 
 
 def _share(pixels: int, of_pixels: int) -> int:
-    return WHOLE * min(max(pixels, 0), of_pixels) // max(of_pixels, 1)
+    return PAGE_UNITS * min(max(pixels, 0), of_pixels) // max(of_pixels, 1)

@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import BinaryIO, NamedTuple, TypeAlias
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, storable
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, clamp_integer
 from directory_indexer.core.ids import ContentHash, content_hash, hashes_of
 from directory_indexer.core.paths import FilePath, members_directory, prefix_of
 from directory_indexer.formats.containers import MAX_DEPTH, Budget, Contents, Member
@@ -162,7 +162,7 @@ class _Container:
 
     def _parse_member(self, member: Member, directory: FilePath, mail: Mail) -> Iterator[None]:
         path = self._paths.path_of(member.name, directory)
-        modified_ns = storable(member.modified_ns) or self._opened.content.source.mtime_ns
+        modified_ns = clamp_integer(member.modified_ns) or self._opened.content.source.mtime_ns
         source = SourceFile(path, len(member.content), modified_ns)
         content = FileContent(source, member.content, self._opened.content.seen_ns, mail.attachment_metadata(member))
         decision = self._rules.decide_path(path[len(self._root) + 1 :].split(os.sep), is_directory=False)

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.errors import ExtractionError, ReaderError
-from directory_indexer.core.files import FileFailure, SourceFile, Stage, storable
+from directory_indexer.core.files import FileFailure, SourceFile, Stage, clamp_integer
 from directory_indexer.core.ids import ContentHash, content_hash
 from directory_indexer.core.paths import FilePath, exact_text, members_directory, prefix_of
-from directory_indexer.core.safe_open import is_there, open_file, read_small_file
+from directory_indexer.core.safe_open import open_file, path_exists, read_small_file
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.git import Commit, commit_document
 from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
@@ -101,7 +101,7 @@ class _History:
 
     def _outcome(self, commit: Commit, loss: str | None) -> ParseOutcome:
         content = commit.message.encode()
-        committed_ns = storable(commit.committed_at * 1_000_000_000)
+        committed_ns = clamp_integer(commit.committed_at * 1_000_000_000)
         source = SourceFile(FilePath(self._prefix + commit.hash), len(content), committed_ns)
         if loss is not None:
             return FileFailure(source.path, Stage.EXTRACT, loss, source, seen_ns=self._seen_ns)
@@ -129,7 +129,7 @@ class _Git:
             **_ISOLATION,
         }
         _make_empty(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
-        if is_there(repository / "shallow"):
+        if path_exists(repository / "shallow"):
             shallow = read_small_file(repository / "shallow", open_file)
             (directory / "empty" / "shallow").write_bytes(shallow)
         (directory / "tips").write_text("\n".join(tips) + "\n", encoding="ascii")
@@ -224,7 +224,7 @@ def _borrows(objects: Path) -> bool:
                     directories.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
                     return True
-    return is_there(objects / "info" / "alternates")
+    return path_exists(objects / "info" / "alternates")
 
 
 def _make_empty(repository: Path, *, is_sha256: bool) -> None:

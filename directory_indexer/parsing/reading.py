@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import BinaryIO, NamedTuple
 
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, source_file_of_status
 from directory_indexer.core.paths import exact_text
 from directory_indexer.core.safe_open import Opener, open_file
 from directory_indexer.formats.document import Metadata
@@ -86,7 +86,7 @@ def open_large(source: SourceFile, *, follow_symlinks: bool = False) -> Iterator
         seen_ns, status = time.time_ns(), os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file any more")
-        yield LargeFile(stamped(source.path, status, has_inode=source.inode != 0), file, seen_ns, status)
+        yield LargeFile(source_file_of_status(source.path, status, has_inode=source.inode != 0), file, seen_ns, status)
 
 
 def _refusal(error: OSError) -> str:
@@ -103,7 +103,7 @@ def _read_once(
         seen_ns = time.time_ns()
         before = os.fstat(descriptor)
         # If the walk took no inode, the file system has no stable ones.
-        now = stamped(source.path, before, has_inode=source.inode != 0)
+        now = source_file_of_status(source.path, before, has_inode=source.inode != 0)
         if not stat.S_ISREG(before.st_mode):
             return SkippedFile(now.path, SkipReason.NOT_REGULAR, source=now, seen_ns=seen_ns)
         if now.size > max_file_size:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import NotIndexedError, UsageError
-from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, written_path
+from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, unquote_path
 from directory_indexer.search.outlines import Outline, directory_outline, file_outline
 from directory_indexer.search.texts import Selection, Unit
 from directory_indexer.storage.documents.store import Snapshot
@@ -103,7 +103,7 @@ def _split_at_headings(text: str) -> Iterator[tuple[str, str]]:
 
 def _resolve_path(text: str) -> FilePath:
     """Return the path that a person types, or that `--json` writes."""
-    text = text if os.path.lexists(os.path.expanduser(text)) else written_path(text)
+    text = text if os.path.lexists(os.path.expanduser(text)) else unquote_path(text)
     is_typed = text.isascii() or os.path.lexists(os.path.expanduser(text))
     return resolved_path(text if is_typed else exact_text(FilePath(text)))
 

@@ -17,8 +17,8 @@ from directory_indexer.core.paths import (
     lies_in,
     members_directory,
     moved_below,
+    unquote_path,
     without_line_number,
-    written_path,
 )
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.query import Query
@@ -237,7 +237,7 @@ def _pattern_test(patterns: Sequence[str], root: FilePath) -> Callable[[FilePath
 def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
     """Return a pattern relative to a directory; `./` may mean that directory or its parent."""
     negation = "!" if pattern.startswith("!") else ""
-    rest = written_path(pattern.removeprefix(negation))
+    rest = unquote_path(pattern.removeprefix(negation))
     if rest.startswith("./"):
         name = f"/{os.path.basename(directory)}/"
         return [negation + rest[1:], *([f"{negation}/{rest[1 + len(name) :]}"] if rest[1:].startswith(name) else [])]
@@ -246,7 +246,7 @@ def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
 
 def path_filter(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     """Return the test of `path:`: a part of the path, ignoring case, or a pattern below a tracked directory."""
-    plain = without_line_number(written_path(text)).removeprefix("./").replace("/", os.sep).casefold()
+    plain = without_line_number(unquote_path(text)).removeprefix("./").replace("/", os.sep).casefold()
 
     def has_part(path: FilePath) -> bool:
         return plain in exact_text(path).casefold()

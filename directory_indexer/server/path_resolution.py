@@ -23,8 +23,8 @@ from directory_indexer.core.paths import (
     file_path,
     invalid_character_in,
     lies_in,
+    unquote_path,
     without_line_number,
-    written_path,
 )
 
 with lazily:
@@ -148,13 +148,13 @@ def path_in_uri(uri: str) -> str:
 
 
 def _without_scheme(name: str) -> str:
-    """Return the path that a client writes: a resource URI, or any form of `written_path`.
+    """Return the path that a client writes: a resource URI, or any form of `unquote_path`.
 
     Raises:
         NotIndexedError: the URI is not a resource of this server.
         UsageError: the name is not a valid path.
     """
-    path = path_in_uri(name) if name.startswith(URI_PREFIX) else written_path(name)
+    path = path_in_uri(name) if name.startswith(URI_PREFIX) else unquote_path(name)
     require_possible_path(path)
     return path
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.core.errors import DiskFullError, PageCacheError
-from directory_indexer.core.files import WHOLE, Box, Line, PageKey, PageProblem, Recognition, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, PageKey, PageProblem, Recognition, Word
 from directory_indexer.core.paths import well_formed
 from directory_indexer.core.permissions import file_mode
 from directory_indexer.storage.databases.connections import require_disk_space
@@ -274,7 +274,7 @@ def _parse_line(values: Any) -> Line:
 
 def _parse_word(values: Any) -> Word:
     word, confidence, *box = values
-    places = [_checked_number(value, WHOLE) for value in box]
+    places = [_checked_number(value, PAGE_UNITS) for value in box]
     return Word(parse_text(word), _checked_number(confidence, 100), Box._make(places) if places else None)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from directory_indexer.config.services import QdrantConfig, Quantization
 from directory_indexer.core.errors import VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.machine import loading
+from directory_indexer.core.machine import translate_import_errors
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
@@ -64,7 +64,7 @@ class VectorStores:
 
     def embedded(self, vector_set: VectorSet) -> VectorStore:
         """Open the embedded store of a vector set, wherever the vectors are configured to be."""
-        with loading("the vector engine", VectorStoreError):
+        with translate_import_errors("the vector engine", VectorStoreError):
             generations = Generations(self.on_disk.path / self.name_of(vector_set))
             return EmbeddedVectorStore(generations, dimensions=self._dimensions_of(vector_set))
 

@@ -19,10 +19,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from directory_indexer.core.files import SourceFile, storable
+from directory_indexer.core.files import SourceFile, clamp_integer
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath, exact_text, lies_in
-from directory_indexer.core.safe_open import is_there, open_file, read_small_file
+from directory_indexer.core.safe_open import open_file, path_exists, read_small_file
 
 MAX_INCLUDE_DEPTH: Final = 10
 """The limit of git."""
@@ -143,7 +143,7 @@ def git_history_file(path: FilePath, scope: str) -> SourceFile | None:
     digest = content_hash("\n".join([scope, *references(directory)]).encode())
     # This number changes with the references, whatever the clock of the file system says.
     number = int.from_bytes(digest[:7], "big")
-    return SourceFile(path, 1, storable(head.st_mtime_ns), 0, number)
+    return SourceFile(path, 1, clamp_integer(head.st_mtime_ns), 0, number)
 
 
 def references(directory: Path) -> list[str]:
@@ -260,7 +260,7 @@ def _included(
     read: Callable[[Path], bytes],
     depth: int = 0,
 ) -> Iterator[_Variable]:
-    if file in seen or not is_there(file):
+    if file in seen or not path_exists(file):
         return
     seen.add(file)
     if depth > MAX_INCLUDE_DEPTH or len(seen) > _MAX_FILES:
@@ -307,7 +307,7 @@ def _lines(directory: Path) -> Iterator[str]:
 
 
 def _read(path: Path) -> Iterator[str]:
-    if is_there(path):
+    if path_exists(path):
         yield from read_small_file(path, open_file, most_bytes=_MAX_BYTES).decode("utf-8", "replace").splitlines()
 
 

@@ -15,7 +15,7 @@ from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.files import FileFailure, Stage
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath, exact_text, file_path
-from directory_indexer.core.safe_open import is_there, open_entry, open_file, read_small_file
+from directory_indexer.core.safe_open import open_entry, open_file, path_exists, read_small_file
 from directory_indexer.walk.gitignore import parse_patterns, parse_rules
 from directory_indexer.walk.ignore import Precedence, Rules
 from directory_indexer.walk.repository import (
@@ -169,13 +169,13 @@ class RuleFiles:
             for message in settings.refused:
                 self.problems.note(str(repository.directory / "config"), message)
             texts += self._excluded(repository)
-        if settings.user_ignore_file and is_there(settings.user_ignore_file):
+        if settings.user_ignore_file and path_exists(settings.user_ignore_file):
             open_it = open_file if settings.is_named_by_repository else None
             texts += self._texts(Precedence.USER_IGNORE, str(settings.user_ignore_file), open_it)
         return DirectoryRules(settings.ignore_case, tuple(texts))
 
     def _excluded(self, repository: Repository) -> Iterable[RuleText]:
-        if not is_there(repository.exclude_file):
+        if not path_exists(repository.exclude_file):
             return
         if real := within(repository.exclude_file, repository):
             yield from self._texts(Precedence.GIT_EXCLUDE, real, open_file)

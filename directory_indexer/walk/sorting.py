@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp, storable
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp, clamp_integer
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath, exact_text, file_path, lies_in, prefix_of
 from directory_indexer.walk.ignore import Decision, Precedence, Rules, built_in_rules
@@ -100,10 +100,10 @@ class Sorting:
             if mode & _FILE_TYPE == _REGULAR and 0 < size <= max_size:
                 path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
                 if abs(mtime_ns) > _LARGEST or changed_ns > _LARGEST or inode > _LARGEST:
-                    mtime_ns, changed_ns, inode = map(storable, (mtime_ns, changed_ns, inode))
+                    mtime_ns, changed_ns, inode = map(clamp_integer, (mtime_ns, changed_ns, inode))
                 add_file(_source_file((path, size, mtime_ns, changed_ns, inode)))
             elif mode & _FILE_TYPE == _REGULAR and size and name.lower().endswith(self._policy.streamed):
-                add_file(SourceFile(self._path_of(name), size, *map(storable, (mtime_ns, changed_ns, inode))))
+                add_file(SourceFile(self._path_of(name), size, *map(clamp_integer, (mtime_ns, changed_ns, inode))))
             else:
                 self._skip(stamp)
 
@@ -139,7 +139,7 @@ class Sorting:
 
     def _add_skipped(self, stamp: EntryStamp, reason: SkipReason, *, detail: str = "") -> None:
         name, _, size, *times_and_inode = stamp
-        source = SourceFile(self._path_of(name), size, *map(storable, times_and_inode))
+        source = SourceFile(self._path_of(name), size, *map(clamp_integer, times_and_inode))
         self._skipped.append(SkippedFile(source.path, reason, detail, source, self._seen_ns))
 
     def _add_broken(self, name: str, broken: BrokenEntry) -> None:

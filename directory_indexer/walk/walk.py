@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from directory_indexer import __version__
 from directory_indexer.core.files import SkippedFile, SkipReason
 from directory_indexer.core.paths import FilePath, exact_text, file_path, lies_in, prefix_of
-from directory_indexer.core.safe_open import CAN_OPEN_BELOW, Descent
+from directory_indexer.core.safe_open import CAN_OPEN_BELOW, DirectoryDescent
 from directory_indexer.walk.filesystems import FileSystems
 from directory_indexer.walk.ignore import Decision, built_in_rules
 from directory_indexer.walk.listing import IgnoredPath, Listing, SameListing, Settled, WalkPolicy
@@ -200,7 +200,7 @@ class _Opener:
 
     def __init__(self, root: str) -> None:
         self._root = root
-        self._descent: Descent | None = None
+        self._descent: DirectoryDescent | None = None
 
     @contextlib.contextmanager
     def opened(self, directory: str, *, is_linked: bool) -> Iterator[int | str]:
@@ -220,7 +220,7 @@ class _Opener:
             finally:
                 os.close(handle)
         else:
-            self._descent = self._descent or Descent(self._root)
+            self._descent = self._descent or DirectoryDescent(self._root)
             yield self._descent.enter(directory)
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from sqlite_utils import Database
 
 from directory_indexer.core.errors import NotIndexedError, UnavailableError, UsageError
 from directory_indexer.core.ids import uuid_text
-from directory_indexer.core.paths import display, file_path, place_path
+from directory_indexer.core.paths import display, file_path, path_of_place
 from directory_indexer.integrations.exporting import formats
 from directory_indexer.integrations.exporting.database import DatabaseWriter
 from directory_indexer.integrations.exporting.exporter import Exporter, ExportReport, ExportRequest
@@ -68,7 +68,7 @@ def out(tmp_path: Path) -> Path:
 def export(index: Index, target: Path, **options: Any) -> ExportReport:
     hooks = {name: options.pop(name) for name in ("listener", "must_stop") if name in options}
     exporter = Exporter(docstore=index.docstore, own=walk_policy(index.app.loaded).own)
-    return exporter.to_file(place_path(target), ExportRequest(export_format(target.name, None), **options), **hooks)
+    return exporter.to_file(path_of_place(target), ExportRequest(export_format(target.name, None), **options), **hooks)
 
 
 def rows(path: Path, query: str) -> list[Row]:

@@ -12,7 +12,7 @@ import pytest
 from scanned_pages import scan
 
 from directory_indexer.api.hits import Remark, search_answer
-from directory_indexer.core.notes import Note, NoteKind, prefixed
+from directory_indexer.core.notes import Note, NoteKind, prefix_note
 from directory_indexer.core.paths import file_path
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import GrepRequest, grep, grep_warnings
@@ -82,10 +82,10 @@ def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> 
 
 def test_a_note_of_a_collection_keeps_its_kind_and_its_key() -> None:
     notes = (Note(f"{n} of 80 passages wait", NoteKind.EMBEDDING, key="80 passages") for n in (1, 2))
-    first, second = (prefixed(note, "birds") for note in notes)
+    first, second = (prefix_note(note, "birds") for note in notes)
     assert (str(first), first.identity) == ("birds: 1 of 80 passages wait", second.identity)
     assert first.is_standing
-    assert prefixed(Note("no such type"), "birds").identity == "birds: no such type"
+    assert prefix_note(Note("no such type"), "birds").identity == "birds: no such type"
 
 
 def notes(index: Index, query: str, **options: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 from trees import plant
 
 from directory_indexer.core.errors import ProviderError
-from directory_indexer.core.machine import loading
+from directory_indexer.core.machine import translate_import_errors
 
 _TESTS = Path(__file__).parent.parent
 
@@ -64,6 +64,6 @@ def test_a_library_of_the_system_that_is_missing_is_named_whatever_advice_is_put
 
     error = ImportError("\n\nPlease read this page.")
     error.__cause__ = ImportError(missing)
-    with pytest.raises(ProviderError) as caught, loading("the model", ProviderError):
+    with pytest.raises(ProviderError) as caught, translate_import_errors("the model", ProviderError):
         raise error
     assert caught.value.message == f"the model cannot be loaded: {missing}"

@@ -11,7 +11,7 @@ from scanned_pages import picture
 
 from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.core.errors import PageRefusedError, ProviderError
-from directory_indexer.core.files import PageProblem, Recognition, stamped
+from directory_indexer.core.files import PageProblem, Recognition, source_file_of_status
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
@@ -65,7 +65,7 @@ def requests(place: Path, n_pages: int) -> list[PageRequest]:
         content = picture(f"Letter number {number}").png()
         path = place / f"{number}.png"
         path.write_bytes(content)
-        source = stamped(file_path(path), path.stat())
+        source = source_file_of_status(file_path(path), path.stat())
         found.append(PageRequest(source.path, source, 1, picture_page_key(content_hash(content), 1)))
     return found
 

@@ -125,7 +125,7 @@ def test_another_recipe_reads_what_is_settled(settled: Index) -> None:
 def test_a_directory_with_a_file_that_has_just_been_modified_is_looked_at_again(
     settled: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_FINE_NS", 3600 * 10**9)  # however long the run takes to get there
+    monkeypatch.setattr(files, "_FINE_STAMP_NS", 3600 * 10**9)  # however long the run takes to get there
     settled.write("sub/b.md", "delta\n")
     settled.run()
     settled.run()

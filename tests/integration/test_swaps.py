@@ -10,7 +10,7 @@ from indexes import Index
 
 from directory_indexer.core.files import FileFailure
 from directory_indexer.core.paths import file_path
-from directory_indexer.core.safe_open import Descent, open_directory, open_file
+from directory_indexer.core.safe_open import DirectoryDescent, open_directory, open_file
 from directory_indexer.formats.extraction import extract
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.walk.listing import Listing, WalkPolicy
@@ -151,7 +151,7 @@ def test_every_component_of_a_path_must_be_what_it_says(tmp_path: Path) -> None:
 def test_a_descent_comes_back_to_directories_that_it_has_closed(tmp_path: Path) -> None:
     deep = tmp_path.joinpath(*map(str, range(100)))
     deep.mkdir(parents=True)
-    descent = Descent(str(tmp_path))
+    descent = DirectoryDescent(str(tmp_path))
     for directory in (deep, *list(deep.parents)[:100], deep):
         assert os.fstat(descent.enter(str(directory))).st_ino == directory.stat().st_ino
     descent.close()

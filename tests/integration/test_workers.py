@@ -16,7 +16,7 @@ import pytest
 
 from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.core.errors import UnavailableError
-from directory_indexer.core.files import FileFailure, SkippedFile, SourceFile, Stage, stamped
+from directory_indexer.core.files import FileFailure, SkippedFile, SourceFile, Stage, source_file_of_status
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.extraction import extract
@@ -70,7 +70,7 @@ def files(directory: Path, *texts: str, suffix: str = ".pdf") -> list[ParseReque
     for index, text in enumerate(texts):
         path = directory / f"{index:03}{suffix}"
         path.write_text(text)
-        requests.append(ParseRequest(stamped(file_path(path), path.stat()), None))
+        requests.append(ParseRequest(source_file_of_status(file_path(path), path.stat()), None))
     return requests
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.core.files import WHOLE, Recognition
+from directory_indexer.core.files import PAGE_UNITS, Recognition
 from directory_indexer.ocr.tesseract import lines_of
 
 NUMBERS = st.one_of(
@@ -24,6 +24,6 @@ def test_any_table_is_read(written: str, width: int, height: int) -> None:
         assert 0 <= word.confidence <= 100
         assert word.box is not None
         left, top, right, bottom = word.box
-        assert 0 <= left <= right <= WHOLE
-        assert 0 <= top <= bottom <= WHOLE
+        assert 0 <= left <= right <= PAGE_UNITS
+        assert 0 <= top <= bottom <= PAGE_UNITS
     assert 0 <= Recognition("engine", lines).confidence <= 1

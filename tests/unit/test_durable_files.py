@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.core.batching import batched
-from directory_indexer.core.durable_files import new_file, replace_file, sync_path, write_durably
+from directory_indexer.core.durable_files import create_new_file, replace_file, sync_path, write_durably
 
 
 def test_replacing_a_file_leaves_another_name_of_the_old_one_alone(tmp_path: Path) -> None:
@@ -28,10 +28,10 @@ def test_a_file_that_cannot_be_replaced_leaves_no_draft(tmp_path: Path) -> None:
 
 def test_a_new_file_replaces_nothing(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
-    write_durably(new_file(path), b"{}")
+    write_durably(create_new_file(path), b"{}")
     sync_path(tmp_path)
     with pytest.raises(FileExistsError):
-        new_file(path)
+        create_new_file(path)
     assert path.read_bytes() == b"{}"
 
 

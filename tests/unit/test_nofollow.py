@@ -11,7 +11,7 @@ import pytest
 from trees import plant
 
 from directory_indexer.core import safe_open
-from directory_indexer.core.safe_open import Passage, open_file
+from directory_indexer.core.safe_open import CachedPathOpener, open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +65,7 @@ def test_files_that_are_opened_one_after_the_other_are_opened_as_each_would_be(t
     plant(tmp_path, {"a/one": "1", "a/b/c/two": "2", "a/three": "3", "d/four": "4"})
     (tmp_path / "d/link").symlink_to(tmp_path / "a/one")
     (tmp_path / "e").symlink_to(tmp_path / "a", target_is_directory=True)
-    with Passage() as passage:
+    with CachedPathOpener() as passage:
         for name, text in (("a/one", b"1"), ("a/b/c/two", b"2"), ("a/three", b"3"), ("d/four", b"4"), ("a/one", b"1")):
             descriptor = passage.open_file(str(tmp_path / name))
             assert os.read(descriptor, 9) == text
@@ -81,7 +81,7 @@ def test_files_that_are_opened_one_after_the_other_are_opened_as_each_would_be(t
 @pytest.mark.skipif(not safe_open.CAN_OPEN_BELOW, reason="nothing is opened from a descriptor here")
 def test_a_link_that_takes_the_place_of_an_open_directory_leads_nowhere(tmp_path: Path) -> None:
     plant(tmp_path, {"in/one": "1", "in/two": "2", "out/two": "secret"})
-    with Passage() as passage:
+    with CachedPathOpener() as passage:
         os.close(passage.open_file(str(tmp_path / "in/one")))
         (tmp_path / "in").rename(tmp_path / "gone")
         (tmp_path / "in").symlink_to(tmp_path / "out", target_is_directory=True)

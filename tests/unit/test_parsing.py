@@ -6,7 +6,7 @@ import hostile_formats
 import pytest
 
 from directory_indexer.chunking import ChunkPolicy
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage, stamped
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage, source_file_of_status
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
@@ -30,7 +30,7 @@ PRIVATE_KEY = f"-----BEGIN RSA PRIVATE KEY-----\nMIIE{60 * 'pA7b'}\n"
 def request_for(path: Path, text: str, *, known: str | None = None) -> ParseRequest:
     path.write_text(text)
     status = path.stat()
-    source = stamped(file_path(path), status)
+    source = source_file_of_status(file_path(path), status)
     return ParseRequest(source, content_hash(known.encode()) if known is not None else None)
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.chunking.chunks import Chunk, embedding_text
-from directory_indexer.core.files import SourceFile, stamped
+from directory_indexer.core.files import SourceFile, source_file_of_status
 from directory_indexer.core.ids import ChunkId, chunk_id_of, content_hash, new_chunk_id, uuid_text
 from directory_indexer.core.paths import FilePath, file_path, os_path, well_formed
 
@@ -100,7 +100,7 @@ def test_times_of_any_year_can_be_stored(tmp_path: Path, seconds: int) -> None:
         os.utime(file, (seconds, seconds))
     except OverflowError:
         pytest.skip("the system has no such time")
-    assert all(-(2**63) <= number < 2**63 for number in stamped(FilePath("/a"), file.stat())[1:])
+    assert all(-(2**63) <= number < 2**63 for number in source_file_of_status(FilePath("/a"), file.stat())[1:])
 
 
 def test_text_that_is_no_unicode_is_written_out_wherever_it_comes_from() -> None:

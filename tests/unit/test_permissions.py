@@ -60,15 +60,15 @@ def status(mode: int, uid: int, gid: int) -> os.stat_result:
 def test_a_secret_is_open_unless_its_group_is_the_only_way_to_it(
     mode: int, uid: int, gid: int, *, is_open: bool
 ) -> None:
-    assert permissions.secret_is_open(status(mode, uid, gid)) == is_open
+    assert permissions.is_secret_readable_by_others(status(mode, uid, gid)) == is_open
 
 
 def test_in_a_container_that_runs_as_root_the_group_of_a_secret_may_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: ROOT)
-    assert not permissions.secret_is_open(status(0o440, ROOT, OURS))
-    assert permissions.secret_is_open(status(0o640, ROOT, OURS))
-    assert permissions.secret_is_open(status(0o440, ROOT, FOREIGN))
-    assert permissions.secret_is_open(status(0o444, ROOT, OURS))
+    assert not permissions.is_secret_readable_by_others(status(0o440, ROOT, OURS))
+    assert permissions.is_secret_readable_by_others(status(0o640, ROOT, OURS))
+    assert permissions.is_secret_readable_by_others(status(0o440, ROOT, FOREIGN))
+    assert permissions.is_secret_readable_by_others(status(0o444, ROOT, OURS))
 
 
 def test_what_a_member_of_the_group_has_written_is_trusted_only_where_the_group_shares() -> None:
@@ -86,7 +86,7 @@ def test_without_a_group_nobody_else_can_read_what_is_written_whatever_the_umask
     (tmp_path / "file").write_text("")
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == permissions.file_mode() == 0o600
     assert permissions.directory_mode() == 0o700
-    assert permissions.is_open(status(0o640, US, OURS))
+    assert permissions.is_accessible_to_others(status(0o640, US, OURS))
     assert permissions.others_can_write(status(0o770, US, OURS), group_may=False)
 
 
@@ -94,9 +94,9 @@ def test_a_group_that_shares_can_read_and_write_and_nobody_else(tmp_path: Path) 
     permissions.share_with_group()
     (tmp_path / "file").write_text("")
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == permissions.file_mode() == 0o660
-    assert not permissions.is_open(status(0o660, US, OURS))
-    assert permissions.is_open(status(0o660, US, FOREIGN))
-    assert permissions.is_open(status(0o664, US, OURS))
+    assert not permissions.is_accessible_to_others(status(0o660, US, OURS))
+    assert permissions.is_accessible_to_others(status(0o660, US, FOREIGN))
+    assert permissions.is_accessible_to_others(status(0o664, US, OURS))
     assert not permissions.others_can_write(status(0o2775, FORMER, OURS), group_may=True)
     assert permissions.others_can_write(status(0o2775, FORMER, FOREIGN), group_may=True)
 
@@ -105,10 +105,10 @@ def test_a_directory_that_is_confined_still_hands_its_group_on(tmp_path: Path, m
     monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid)
     tmp_path.chmod(0o2775)
     permissions.share_with_group()
-    permissions.confine(tmp_path)
+    permissions.apply_mode_of_new_files(tmp_path)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2770
     permissions.keep_private()
-    permissions.confine(tmp_path)
+    permissions.apply_mode_of_new_files(tmp_path)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o2700
 
 
@@ -121,7 +121,7 @@ def test_what_a_link_of_another_names_keeps_its_mode(tmp_path: Path, monkeypatch
     as_seen = os.stat_result([*(tmp_path / "link").lstat()[:4], owner + 1, *(tmp_path / "link").lstat()[5:10]])
     monkeypatch.setattr(os, "geteuid", lambda: owner)
     monkeypatch.setattr(type(tmp_path), "lstat", lambda _: as_seen)
-    permissions.confine(tmp_path / "link")
+    permissions.apply_mode_of_new_files(tmp_path / "link")
     assert stat.S_IMODE((tmp_path / "private").stat().st_mode) == 0o600
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, stamped
+from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, source_file_of_status
 from directory_indexer.core.paths import file_path
 from directory_indexer.parsing.reading import FileContent, read
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def source_of(path: Path) -> SourceFile:
-    return stamped(file_path(path), path.lstat())
+    return source_file_of_status(file_path(path), path.lstat())
 
 
 def what_was_read(path: Path, *, max_file_size: int) -> tuple[SourceFile, bytes]:

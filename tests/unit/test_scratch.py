@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.core.scratch import ScratchDirectory, in_use, remove_abandoned
+from directory_indexer.core.scratch import ScratchDirectory, remove_abandoned, scratch_directories_in_use
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def test_what_a_killed_process_has_left_is_removed_and_what_a_running_one_has_is
 
     remove_abandoned(place)
 
-    assert in_use(place) == [running.path]
+    assert scratch_directories_in_use(place) == [running.path]
     assert {path.stem for path in place.iterdir()} == {running.path.name}
 
 

@@ -9,7 +9,7 @@ from directory_indexer.cli.options import AsJson, ConfigFile, DataDir, Quiet, Ve
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import place_path, resolved_path
+from directory_indexer.core.paths import path_of_place, resolved_path
 
 with lazily:
     from directory_indexer.integrations.converting.converter import is_url
@@ -43,7 +43,7 @@ def convert(call: ConvertCall) -> None:
     """
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     app = open_app(call.config, call.data_dir, output)
-    place = place_path(call.target) if call.target else None
+    place = path_of_place(call.target) if call.target else None
     if place:
         require_free(place, app.policies.walk.own, force=call.force)
     if is_url(call.source):

@@ -14,7 +14,7 @@ from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import place_path
+from directory_indexer.core.paths import path_of_place
 
 with lazily:
     from directory_indexer.api.collections import (
@@ -130,7 +130,7 @@ def get_original(call: GetOriginalCall) -> None:
             shutil.copyfileobj(source, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-        target = place_path(call.file)
+        target = path_of_place(call.file)
         require_free(target, app.policies.walk.own, force=call.force)
         with draft_of(target, force=call.force) as draft, open(draft, "wb") as copy:
             shutil.copyfileobj(source, copy)

@@ -11,7 +11,7 @@ from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import place_path, resolved_path
+from directory_indexer.core.paths import path_of_place, resolved_path
 from directory_indexer.integrations.exporting.formats import (
     EXPORT_FORMATS,
     ExportFormat,
@@ -77,7 +77,7 @@ def export(call: ExportCall) -> ExitCode:
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     switch = StopSwitch(max_seconds=None)
     with output.progress(must_stop=switch.must_stop) as listener:
-        report = app.exporter.to_file(place_path(call.file), request, listener=listener, must_stop=switch.must_stop)
+        report = app.exporter.to_file(path_of_place(call.file), request, listener=listener, must_stop=switch.must_stop)
     if call.as_json:
         output.data(json_pages.export_json(report))
     else:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
 
-from directory_indexer.core.files import WHOLE, Box, Line, Recognition, Scan, turned
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Recognition, Scan, rotate_box
 
 _MARGIN = 0.2
 _EDGE_ROWS = 16
@@ -232,7 +232,7 @@ def recognised_rows(recognition: Recognition, *, width: int, height: int, beside
         width, height = height, width
     first_block = max((row.block for row in beside), default=-1) + 1
     lines = [line for line in recognition.lines if line.words]
-    heights = [_height(line, turn) * height // WHOLE for line in lines]
+    heights = [_height(line, turn) * height // PAGE_UNITS for line in lines]
     usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _USUAL_SIZE
     rows = [
         Row(
@@ -399,7 +399,7 @@ def _accented(match: re.Match[str]) -> str:
 
 def _height(line: Line, turn: int) -> int:
     """Return the usual height of the words of a line; 0 if the engine gives no positions."""
-    boxes = [turned(word.box, turn) for word in line.words if word.box]
+    boxes = [rotate_box(word.box, turn) for word in line.words if word.box]
     return int(median(box.bottom - box.top for box in boxes)) if boxes else 0
 
 
@@ -409,8 +409,13 @@ def _sides(line: Line, number: int, size: tuple[int, int], turn: int) -> tuple[i
     box = _box_of(line)
     if box is None:
         return 0, number * _LINE_HEIGHT, width, number * _LINE_HEIGHT + _USUAL_SIZE
-    left, top, right, bottom = turned(box, turn)
-    return left * width // WHOLE, top * height // WHOLE, right * width // WHOLE, bottom * height // WHOLE
+    left, top, right, bottom = rotate_box(box, turn)
+    return (
+        left * width // PAGE_UNITS,
+        top * height // PAGE_UNITS,
+        right * width // PAGE_UNITS,
+        bottom * height // PAGE_UNITS,
+    )
 
 
 def _box_of(line: Line) -> Box | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.core.files import WHOLE, Box, PageKey, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, PageKey, Word
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.mupdf import LOCK, MUPDF_ERRORS, open_document, pymupdf
@@ -163,7 +163,7 @@ def _words(page: pymupdf.Page) -> Iterator[Word]:
     for left, top, right, bottom, text, *_ in page.get_text("words")[:_MAX_WORDS]:
         place = pymupdf.Rect(left, top, right, bottom) * turn
         sides = (place.x0 / rect.width, place.y0 / rect.height, place.x1 / rect.width, place.y1 / rect.height)
-        yield Word(text, 100, Box(*(min(max(round(side * WHOLE), 0), WHOLE) for side in sides)))
+        yield Word(text, 100, Box(*(min(max(round(side * PAGE_UNITS), 0), PAGE_UNITS) for side in sides)))
 
 
 def _cut_rows(pixels: pymupdf.Pixmap, top: int, bottom: int) -> pymupdf.Pixmap:

@@ -22,7 +22,7 @@ from directory_indexer.core.paths import (
     lies_in,
     os_path,
     resolved_path,
-    written_path,
+    unquote_path,
 )
 from directory_indexer.integrations.converting.converter import Converter
 from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
@@ -96,7 +96,7 @@ def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath
         raise UsageError(
             "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
         )
-    written = written_path(written)
+    written = unquote_path(written)
     if invalid := invalid_character_in(written, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]

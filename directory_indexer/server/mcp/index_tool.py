@@ -13,7 +13,7 @@ from directory_indexer.api.runs import Run
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, written_path
+from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, unquote_path
 from directory_indexer.server.index_jobs import ENDED_STATES, CollectionJobs, Job, run_covers
 from directory_indexer.server.mcp.answer import Answer
 from directory_indexer.server.mcp.arguments import IndexCall
@@ -159,7 +159,7 @@ def directories_to_index(
                 "nothing is indexed yet, and the operator of this server allows no directory", hint=_OPERATOR_HINT
             )
         return (*tracked, *new)
-    name = written_path(name)
+    name = unquote_path(name)
     require_possible_path(name)
     paths = _directories_of_name(name, [*tracked, *allowed])
     below = [(path, root) for path in paths for root in tracked if lies_in(path, root)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from directory_indexer.core.errors import UnavailableError, UsageError
-from directory_indexer.core.permissions import secret_is_open
+from directory_indexer.core.permissions import is_secret_readable_by_others
 
 TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
 MIN_TOKEN_CHARS = 16
@@ -126,7 +126,7 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
                 token = opened.read().strip()
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--token-file '{file}' cannot be read: {error}") from error
-        if os.name == "posix" and secret_is_open(status):
+        if os.name == "posix" and is_secret_readable_by_others(status):
             raise UsageError(f"others can read the token in '{file}'", hint=f"chmod 600 '{file}'")
     if (token or file is not None) and (len(token) < MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable())):
         raise UsageError(

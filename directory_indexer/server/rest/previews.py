@@ -20,7 +20,7 @@ from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, search
 from directory_indexer.api.previews import Cell, Colour, Element, PageAnswer, PreviewAnswer, RelatedFile, TableRow
 from directory_indexer.config.collections import documents_of
 from directory_indexer.core.errors import UsageError
-from directory_indexer.core.files import WHOLE, Recognition, SourceFile, Word, source_file
+from directory_indexer.core.files import PAGE_UNITS, Recognition, SourceFile, Word, source_file
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, display, file_path, lies_in
 from directory_indexer.formats.recognition import expected_kind
@@ -304,7 +304,7 @@ def _marked_boxes(words: Sequence[Word], plan: MatchPlan) -> Iterator[tuple[floa
     for number in sorted(marked):
         box = boxed_words[number].box
         if box is not None:
-            left, top, right, bottom = (side / WHOLE for side in box)
+            left, top, right, bottom = (side / PAGE_UNITS for side in box)
             yield left, top, right, bottom
 
 

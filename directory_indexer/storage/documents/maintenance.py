@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.core.errors import REBUILD, CorruptIndexError, StoreError
+from directory_indexer.core.errors import REBUILD_HINT, CorruptIndexError, StoreError
 from directory_indexer.core.files import SkipReason, Stage
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.scratch import in_use, remove_abandoned, scratch_beside
+from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
 from directory_indexer.storage.databases.connections import Connections
 from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT
@@ -120,7 +120,7 @@ class DatabaseMaintenance:
     def left_behind(self) -> list[str]:
         """Return messages about what may still contain removed content after compaction."""
         log = self._path.with_name(self._path.name + "-wal")
-        places = in_use(scratch_beside(self._path))
+        places = scratch_directories_in_use(scratch_beside(self._path))
         messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged_copies(self._path)]
         messages += [f"'{used}' goes with the process that reads a file there" for used in places]
         with contextlib.suppress(FileNotFoundError):
@@ -146,7 +146,7 @@ class DatabaseMaintenance:
             damaged = list(damaged_values(connection))
             for name, mend, key in damaged:
                 if not mend:
-                    raise CorruptIndexError(f"'{name}' of a row is damaged", hint=REBUILD)
+                    raise CorruptIndexError(f"'{name}' of a row is damaged", hint=REBUILD_HINT)
                 for statement in mend.split(";"):
                     connection.execute(statement, (key,) if "?" in statement else ())
             connection.execute("COMMIT")
@@ -161,7 +161,7 @@ class DatabaseMaintenance:
         with self._open_connection() as connection:
             problems = _find_damage(connection)
         if problems:
-            raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD)
+            raise CorruptIndexError(f"{self._path}: {'; '.join(problems)}", hint=REBUILD_HINT)
 
     @contextlib.contextmanager
     def _open_connection(self) -> Iterator[sqlite3.Connection]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from directory_indexer.core.batching import batched
-from directory_indexer.core.errors import REBUILD, CorruptIndexError, DiskFullError, StoreError
+from directory_indexer.core.errors import REBUILD_HINT, CorruptIndexError, DiskFullError, StoreError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases.connections import FREE_SPACE_HINT, is_disk_full
 from directory_indexer.storage.databases.stored_values import DamagedValueError
@@ -28,7 +28,7 @@ def translated_errors(path: Path) -> Iterator[None]:
         raise CorruptIndexError(f"{path}: '{error.column}' of a row is damaged", hint=REPAIR_HINT) from error
     except sqlite3.Error as error:
         if str(error).startswith("Could not decode"):  # raised by the sqlite3 module without an error code
-            raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+            raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD_HINT) from error
         if is_disk_full(error):
             raise DiskFullError(f"{path}: no space left on device ({error})", hint=FREE_SPACE_HINT) from error
         detailed = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
@@ -37,7 +37,7 @@ def translated_errors(path: Path) -> Iterator[None]:
         raise _ERRORS_BY_CODE.get(code, StoreError)(f"{path}: {error}", hint=hint) from error
     except (UnicodeDecodeError, zlib.error) as error:
         # The program wrote valid text; the sqlite3 module fails to decode names and messages that are damaged.
-        raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD) from error
+        raise CorruptIndexError(f"{path}: text in it is damaged", hint=REBUILD_HINT) from error
     except OSError as error:
         if not isinstance(error.filename, str | Path) or Path(error.filename) not in {path, *path.parents}:
             raise
@@ -53,9 +53,9 @@ _HINTS_BY_CODE = {
     "when too many files are open, ulimit -n raises the limit",
     sqlite3.SQLITE_IOERR: "the disk reported an error: check it, then run dirindex doctor",
     sqlite3.SQLITE_BUSY: "another process has stopped in the middle of a write: dirindex status shows which",
-    sqlite3.SQLITE_CORRUPT: REBUILD,
+    sqlite3.SQLITE_CORRUPT: REBUILD_HINT,
     sqlite3.SQLITE_CORRUPT_VTAB: "dirindex doctor --repair builds the full-text index again from the stored texts",
-    sqlite3.SQLITE_NOTADB: REBUILD,
+    sqlite3.SQLITE_NOTADB: REBUILD_HINT,
 }
 
 

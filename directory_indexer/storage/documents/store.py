@@ -19,7 +19,13 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
-from directory_indexer.core.errors import REBUILD, CorruptIndexError, GenerationGoneError, StoreError, VectorsLostError
+from directory_indexer.core.errors import (
+    REBUILD_HINT,
+    CorruptIndexError,
+    GenerationGoneError,
+    StoreError,
+    VectorsLostError,
+)
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
@@ -269,6 +275,6 @@ def _repair_version(connection: sqlite3.Connection, path: Path, error: sqlite3.O
     if tables == expected:
         connection.execute(f"PRAGMA user_version = {SCHEMA.version}")
     elif "chunks_fts" in tables:
-        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD) from error
+        raise CorruptIndexError(f"{path}: its tables are not those of its version", hint=REBUILD_HINT) from error
     else:
         raise StoreError(f"{path} belongs to another program", hint="choose another place with --data-dir") from error

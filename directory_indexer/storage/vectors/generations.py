@@ -25,7 +25,7 @@ from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import GenerationGoneError, VectorsLostError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
-from directory_indexer.core.permissions import confine, directory_mode
+from directory_indexer.core.permissions import apply_mode_of_new_files, directory_mode
 from directory_indexer.walk.filesystems import FileSystems
 
 with lazily:
@@ -143,7 +143,7 @@ class GenerationFiles:
         lengths = {self._name(path): path.stat().st_size for path in files}
         contents_path.write_text(json.dumps(lengths), encoding="utf-8")
         for path in (*files, contents_path, *directories):
-            confine(path)
+            apply_mode_of_new_files(path)
             sync_path(path)
 
     def _digests(self) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.core.files import WHOLE, Box
+from directory_indexer.core.files import PAGE_UNITS, Box
 from directory_indexer.http_client.json_values import parse_object
 from directory_indexer.ocr.azure import lines_of
 
@@ -125,7 +125,7 @@ def test_no_answer_breaks_the_reader(answer: Any) -> None:
     lines = lines_of(answer if isinstance(answer, dict) else {"pages": answer, "tables": answer})
     assert all(0 <= word.confidence <= 100 for line in lines for word in line.words)
     boxes = [word.box for line in lines for word in line.words if word.box]
-    assert all(0 <= value <= WHOLE for box in boxes for value in box)
+    assert all(0 <= value <= PAGE_UNITS for box in boxes for value in box)
 
 
 def test_numbers_beyond_all_bounds_count_as_nothing() -> None:

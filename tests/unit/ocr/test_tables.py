@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.core.files import WHOLE, Box, Line, Word
+from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.ocr.tesseract import lines_of
 
 HEADER = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
@@ -27,7 +27,7 @@ def test_words_come_in_lines_with_their_confidence_and_place() -> None:
     )
 
     assert read_lines == [
-        Line((Word("Late", 91, Box(0, 0, 1000, 1000)), Word("again", 89, Box(5000, 5000, WHOLE, WHOLE)))),
+        Line((Word("Late", 91, Box(0, 0, 1000, 1000)), Word("again", 89, Box(5000, 5000, PAGE_UNITS, PAGE_UNITS)))),
         Line((Word("tomorrow", 91, Box(0, 0, 1000, 1000)),)),
     ]
 
@@ -74,8 +74,8 @@ def test_places_lie_on_the_page(box: str) -> None:
     [line] = read(row("word", box=box))
     assert line.words[0].box is not None
     left, top, right, bottom = line.words[0].box
-    assert 0 <= left <= right <= WHOLE
-    assert 0 <= top <= bottom <= WHOLE
+    assert 0 <= left <= right <= PAGE_UNITS
+    assert 0 <= top <= bottom <= PAGE_UNITS
 
 
 def test_a_confidence_beyond_all_bounds_is_certainty() -> None:
