@@ -29,7 +29,7 @@ with lazily:
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.formatting import count
     from directory_indexer.text.results import View
-    from directory_indexer.text.rows import Format, rows
+    from directory_indexer.text.rows import Format, format_rows
 
 if TYPE_CHECKING:
     from directory_indexer.api.cursors import Position
@@ -110,7 +110,9 @@ def show_result(
         output.lines(lines)
     else:
         output.data(
-            rows(result_shown, Format(options.form), paths=output.row_paths, view=options.view, explain=options.explain)
+            format_rows(
+                result_shown, Format(options.form), paths=output.row_paths, view=options.view, explain=options.explain
+            )
         )
     closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
     output.notes(closing, are_dim=is_text)
@@ -134,7 +136,7 @@ def _within_tokens(result: SearchResult, output: Output, options: ResultOptions)
     form = Format(options.form)
     for n_hits in range(len(result.hits), 1, -1):
         fitting = result._replace(hits=result.hits[:n_hits])
-        text = rows(fitting, form, paths=output.row_paths, view=options.view, explain=options.explain)
+        text = format_rows(fitting, form, paths=output.row_paths, view=options.view, explain=options.explain)
         if len(text.encode("utf-8", "replace")) <= options.max_tokens * _BYTES_PER_TOKEN:
             return fitting
     return result._replace(hits=result.hits[:1])

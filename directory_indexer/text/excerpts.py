@@ -25,8 +25,8 @@ MAX_LINE_CHARS: Final = 240
 """A longer line, such as a paragraph, is reduced to the part that matched."""
 
 _HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
-_TAB = " " * 4
-_BEFORE = 60
+_TAB_AS_BLANKS = " " * 4
+_CHARS_BEFORE_MATCH = 60
 
 
 def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False, has_score: bool = True) -> Line:
@@ -35,14 +35,14 @@ def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False,
     name = f"{commit[1]}@{commit[2]}" if commit else paths.format(hit.path)
     place = "" if is_file else format_location(hit)
     link = "" if commit else file_uri(hit.path, page=hit.page)
-    heading = (hit.facts.title or name_hit_kind(hit)) if is_file or commit else _heading(hit)
+    heading = (hit.facts.title or describe_name_hit(hit)) if is_file or commit else _heading(hit)
     author = next(iter(hit.metadata.authors), "").partition(" <")[0] if commit else ""
     return line(
         Span(f"{number:>2}  ", Style.NOTE),
         Span(name + place, Style.HIT, link),
-        Span(_separated(heading), Style.PLACE),
-        Span(_separated(author), Style.NOTE),
-        Span(_separated(_date(hit)), Style.NOTE),
+        Span(_with_gap_before(heading), Style.PLACE),
+        Span(_with_gap_before(author), Style.NOTE),
+        Span(_with_gap_before(_date(hit)), Style.NOTE),
         Span(f"  {hit.score:.2f}" if has_score else "", Style.NUMBER),
         Span(f"  ({hit.on_disk} since it was indexed)" if hit.on_disk else "", Style.NOTE),
     )
@@ -66,7 +66,7 @@ def format_confidence(hit: Hit) -> str:
     return f" (scanned, {hit.scan.confidence:.0%} sure)" if hit.scan else ""
 
 
-def name_hit_kind(hit: Hit) -> str:
+def describe_name_hit(hit: Hit) -> str:
     """Return what a hit by name alone is: a directory, or a file without text and the reason."""
     if hit.named is None or hit.is_passage:
         return ""
@@ -88,7 +88,7 @@ class NumberedLine(NamedTuple):
     spans: tuple[Span, ...]
 
 
-def window(
+def excerpt_window(
     hit: Hit, *, n_lines: int, colours: Sequence[StyledRange] = (), longest: int = MAX_LINE_CHARS
 ) -> list[NumberedLine]:
     """Return at most `n_lines` lines of a passage, around its best line or those with most matches.
@@ -104,11 +104,13 @@ def window(
     if hit.excerpt.best_line is not None and hit.excerpt.best_line >= start_line:
         offset, end = rows[hit.excerpt.best_line - start_line]
         anchors = [mark for mark in marks if offset <= mark.start < end]
-    first, last = _most_marked(hit.text, rows, anchors, min(n_lines, len(rows)), at=offset)
+    first, last = _window_with_most_marks(hit.text, rows, anchors, min(n_lines, len(rows)), at=offset)
     row_numbers = _without_blank_ends(hit.text, rows, first, last)
-    indent = _shared_indent([hit.text[slice(*rows[row])] for row in row_numbers])
+    indent = _common_indent([hit.text[slice(*rows[row])] for row in row_numbers])
     return [
-        NumberedLine(start_line + row, _spans(hit.text, _part(rows[row], indent, marks, longest), marks, colours))
+        NumberedLine(
+            start_line + row, _spans(hit.text, _visible_part_of_row(rows[row], indent, marks, longest), marks, colours)
+        )
         for row in row_numbers
     ]
 
@@ -117,7 +119,7 @@ def _heading(hit: Hit) -> str:
     heading = hit.heading or hit.facts.title
     if hit.facts.kind in SHEETS:
         heading = heading.partition(" > ")[0]  # the names of its columns follow
-    return " · ".join(filter(None, (heading, name_hit_kind(hit))))
+    return " · ".join(filter(None, (heading, describe_name_hit(hit))))
 
 
 def _date(hit: Hit) -> str:
@@ -125,7 +127,7 @@ def _date(hit: Hit) -> str:
     return "" if hit.dated_at is None or hit.facts.kind in GROUPS["code"] else day(hit.dated_at)
 
 
-def _separated(text: str) -> str:
+def _with_gap_before(text: str) -> str:
     return f"  {text}" if text else ""
 
 
@@ -146,7 +148,7 @@ def _rows(text: str) -> list[tuple[int, int]]:
     return rows
 
 
-def _most_marked(
+def _window_with_most_marks(
     text: str, rows: Sequence[tuple[int, int]], marks: Sequence[StyledRange], n_lines: int, *, at: int
 ) -> tuple[int, int]:
     """Return the range of rows with the most distinct marked words; remaining rows are split before and after it."""
@@ -175,17 +177,19 @@ def _without_blank_ends(text: str, rows: Sequence[tuple[int, int]], first: int, 
     return range(first, end)
 
 
-def _shared_indent(lines: Sequence[str]) -> int:
+def _common_indent(lines: Sequence[str]) -> int:
     return min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
 
 
-def _part(row: tuple[int, int], indent: int, marks: Sequence[StyledRange], longest: int) -> tuple[int, int]:
+def _visible_part_of_row(
+    row: tuple[int, int], indent: int, marks: Sequence[StyledRange], longest: int
+) -> tuple[int, int]:
     """Return the visible range of a line: all of it, or the part around the first mark of a long one."""
     start, end = min(row[0] + indent, row[1]), row[1]
     if end - start <= longest:
         return start, end
     first = next((mark.start for mark in marks if start <= mark.start < end), start)
-    start = max(start, min(first - _BEFORE, end - longest))
+    start = max(start, min(first - _CHARS_BEFORE_MATCH, end - longest))
     return start, min(start + longest, end)
 
 
@@ -203,6 +207,6 @@ def _spans(
     at = 0
     while at < len(styles):
         run = next((index for index in range(at, len(styles)) if styles[index] is not styles[at]), len(styles))
-        spans.append(Span(text[start + at : start + run].replace("\t", _TAB), styles[at]))
+        spans.append(Span(text[start + at : start + run].replace("\t", _TAB_AS_BLANKS), styles[at]))
         at = run
     return (*spans, Span("…", Style.NOTE)) if end < len(text) and text[end] not in "\r\n" else tuple(spans)

@@ -35,10 +35,10 @@ _NOT_FOR_TERMINALS = f"[{_CONTROLS}{_DIRECTION_MARKS}{_INVISIBLE}{_UNDECODED}]"
 _NOT_FOR_LINES = f"[{_CONTROLS}\t{_DIRECTION_MARKS}{_INVISIBLE}]"
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-_FOUR_DIGITS = 1000
+_MIN_FOUR_DIGITS = 1000
 _TWO_DIGITS = 9.95  # rounds to 10
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_AGES = ((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
+_AGE_UNITS = ((365 * _DAY, "year"), (30 * _DAY, "month"), (_DAY, "day"), (_HOUR, "hour"), (_MINUTE, "minute"))
 
 
 class Style(StrEnum):
@@ -86,12 +86,12 @@ def line(*spans: Span | str, indent: int = 0, head: Span | str = "") -> Line:
 
 def plain(lines: Iterable[Line]) -> str:
     """Format lines for a pipe: without colour, each on a line of its own, whatever the names contain."""
-    return "".join(f"{_plain(styled_line).rstrip()}\n" for styled_line in lines)
+    return "".join(f"{_plain_line(styled_line).rstrip()}\n" for styled_line in lines)
 
 
 def printable(text: str) -> str:
     """Escape characters that are not printable on a terminal; tabs stay."""
-    return re.sub(_NOT_FOR_TERMINALS, _escape, text)
+    return re.sub(_NOT_FOR_TERMINALS, _escape_character, text)
 
 
 def single_line(text: str) -> str:
@@ -99,7 +99,7 @@ def single_line(text: str) -> str:
 
     Bytes that are not UTF-8 stay for programs that read paths.
     """
-    return re.sub(_NOT_FOR_LINES, _escape, text)
+    return re.sub(_NOT_FOR_LINES, _escape_character, text)
 
 
 class PathStyle(NamedTuple):
@@ -111,15 +111,15 @@ class PathStyle(NamedTuple):
     def format(self, path: FilePath) -> str:
         """Return the shortest way to write a path."""
         exact = exact_text(path)
-        below_work = _below(exact, self.working_directory)
-        below_home = _below(exact, self.home)
+        below_work = _relative_below(exact, self.working_directory)
+        below_home = _relative_below(exact, self.home)
         from_home = None if below_home is None else f"~{os.sep}{below_home}".rstrip(os.sep)
         return min(filter(None, (below_work, from_home, exact)), key=len)
 
     def exact(self, path: FilePath) -> str:
         """Return a path for a program: relative to the working directory if below it, never starting like an option."""
         exact = exact_text(path)
-        below = _below(exact, self.working_directory) or exact
+        below = _relative_below(exact, self.working_directory) or exact
         return f".{os.sep}{below}" if below.startswith("-") else below
 
 
@@ -139,7 +139,7 @@ def count(n: int, noun: str, plural: str = "") -> str:
 def size(n_bytes: float) -> str:
     """Format a size with two or three digits: `980 B`, `1.2 MiB`, `34 GiB`."""
     unit = 0
-    while round(n_bytes) >= _FOUR_DIGITS and unit < len(_UNITS) - 1:
+    while round(n_bytes) >= _MIN_FOUR_DIGITS and unit < len(_UNITS) - 1:
         n_bytes /= 1024
         unit += 1
     return f"{n_bytes:.1f} {_UNITS[unit]}" if unit and n_bytes < _TWO_DIGITS else f"{n_bytes:,.0f} {_UNITS[unit]}"
@@ -172,7 +172,7 @@ def duration(seconds: float) -> str:
 def time_ago(then: float, *, now: float) -> str:
     """Format an age: `just now`, `3 minutes ago`, `2 years ago`."""
     seconds = int(now - then)
-    for unit_seconds, unit in _AGES:
+    for unit_seconds, unit in _AGE_UNITS:
         if seconds >= unit_seconds:
             return f"{count(seconds // unit_seconds, unit)} ago"
     return "just now"
@@ -192,13 +192,13 @@ def percent(part: int, whole: int) -> str:
     return f"{part * 100 // whole} %"
 
 
-def _plain(styled_line: Line) -> str:
+def _plain_line(styled_line: Line) -> str:
     return single_line(styled_line.head.text).ljust(styled_line.indent) + "".join(
         single_line(span.text) for span in styled_line.spans
     )
 
 
-def _below(path: str, directory: str) -> str | None:
+def _relative_below(path: str, directory: str) -> str | None:
     """Return the rest of a path below a directory, or None if it is elsewhere."""
     if not directory:
         return None
@@ -208,7 +208,7 @@ def _below(path: str, directory: str) -> str | None:
     return path[len(start) :] if path.startswith(start) else None
 
 
-def _escape(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     character = match[0]
     if ord(character) in _UNDECODED_BYTES:
         return f"\\x{ord(character) - _BYTE_OFFSET:02x}"

@@ -52,44 +52,44 @@ with lazily:
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
     """Format the report of a run."""
-    yield _ending(report, f", {size(report.n_bytes)} read")
-    yield from _files(report)
+    yield _outcome_line(report, f", {size(report.n_bytes)} read")
+    yield from _file_count_lines(report)
     yield fact_line("ignored", f"{report.n_ignored:,} by rules")
-    yield from _masked(report)
-    yield from _pages(report)
+    yield from _masked_lines(report)
+    yield from _page_lines(report)
     yield fact_line("passages", f"{report.n_chunks:,} written")
     vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
     yield fact_line("vectors", format_counts(vectors, ", "))
-    yield from _details(report, paths=paths, verbose=verbose)
+    yield from _detail_lines(report, paths=paths, verbose=verbose)
 
 
 def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Iterator[Line]:
     """Format the report of a run on a terminal: one line if nothing changed, else with the next command to type."""
     if report.has_changed_nothing:
         yield line(Span("up to date", Style.GOOD), f": {file_counts(*report.files)} ({duration(report.seconds)})")
-        yield from _problems(report, paths=paths, verbose=False)
+        yield from _problem_lines(report, paths=paths, verbose=False)
         return
     by_meaning = " and by meaning" if embeds and not report.n_pending else ""
     is_complete = report.outcome is Outcome.COMPLETED
-    yield _ending(report, f": searchable by words{by_meaning}" if is_complete else "")
-    yield from _files(report)
-    yield from _masked(report)
-    yield from _pages(report)
+    yield _outcome_line(report, f": searchable by words{by_meaning}" if is_complete else "")
+    yield from _file_count_lines(report)
+    yield from _masked_lines(report)
+    yield from _page_lines(report)
     if report.n_pending and embeds:
         yield fact_line("waiting", f"{count(report.n_pending, 'passage')} for vectors")
-    yield from _details(report, paths=paths, verbose=False)
+    yield from _detail_lines(report, paths=paths, verbose=False)
     if report.n_added:
         yield fact_line("next", 'dirindex search "…"')
 
 
-def _ending(report: IndexReport, more: str) -> Line:
+def _outcome_line(report: IndexReport, more: str) -> Line:
     style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
     return line(
         Span(format_ending(report.outcome, f"{format_seconds_taken(report.outcome, report.seconds)}{more}"), style)
     )
 
 
-def _files(report: IndexReport) -> Iterator[Line]:
+def _file_count_lines(report: IndexReport) -> Iterator[Line]:
     yield fact_line("indexed", file_counts(*report.files))
     kinds = {
         "added": report.n_added,
@@ -100,21 +100,21 @@ def _files(report: IndexReport) -> Iterator[Line]:
     yield fact_line("changes", format_counts(kinds, ", "))
 
 
-def _masked(report: IndexReport) -> Iterator[Line]:
+def _masked_lines(report: IndexReport) -> Iterator[Line]:
     if report.n_masked:
         yield fact_line("masked", count(report.n_masked, "secret"))
 
 
-def _details(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+def _detail_lines(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if report.n_tokens:
         yield fact_line("sent", f"{report.n_tokens:,} tokens, as the provider counts them")
     if report.n_truncated:
         yield fact_line("cut", f"{count(report.n_truncated, 'passage')} longer than the model reads: lower chunk_size")
     yield from skip_lines(report.skip_reasons)
-    yield from _problems(report, paths=paths, verbose=verbose)
+    yield from _problem_lines(report, paths=paths, verbose=verbose)
 
 
-def _problems(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+def _problem_lines(report: IndexReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     if report.unavailable:
         yield fact_line("provider", report.unavailable, style=Style.PROBLEM)
     for root in report.unavailable_roots:
@@ -140,7 +140,7 @@ def plan_lines(
         yield fact_line("changes", format_counts(kinds, ", "))
         yield fact_line("to read", f"{count(len(plan.requests), 'file')}, {size(plan.n_bytes)}")
         yield fact_line("ignored", f"{len(plan.ignored):,} by rules")
-        yield from _planned(plan, paths=paths, verbose=verbose)
+        yield from _plan_of_root_lines(plan, paths=paths, verbose=verbose)
     if estimate.n_pages:
         yield fact_line("OCR", with_advice(f"{count(estimate.n_pages, 'page')} waiting", estimate.pages_cost))
     if estimate.n_possible_scans:
@@ -152,9 +152,9 @@ def plan_lines(
     yield line(Span("nothing was written", Style.NOTE))
 
 
-def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+def _plan_of_root_lines(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     changes = [
-        *((_verb(plan, request.source.path), request.source.path, "") for request in plan.requests),
+        *((_change_verb(plan, request.source.path), request.source.path, "") for request in plan.requests),
         *(("remove", path, "") for path in plan.removed),
         *(("fail", failure.path, failure.message) for failure in (*plan.failures, *plan.broken)),
     ]
@@ -167,11 +167,11 @@ def _planned(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     yield from omission_line(len(changes) - len(listed_changes))
 
 
-def _verb(plan: Plan, path: FilePath) -> str:
+def _change_verb(plan: Plan, path: FilePath) -> str:
     return "update" if path in plan.changed else "add"
 
 
-def _pages(report: IndexReport) -> Iterator[Line]:
+def _page_lines(report: IndexReport) -> Iterator[Line]:
     pages = {"read": report.n_pages, "waiting": report.n_pages_waiting, "unreadable": report.n_pages_unreadable}
     if any(pages.values()):
         yield fact_line("OCR", with_advice(format_page_counts(pages), report.ocr_advice))
@@ -198,29 +198,29 @@ def status_lines(report: StatusReport, *, now: float, paths: PathStyle, verbose:
         yield from _skipped_files(report.skipped_files, skipped.total(), paths=paths)
     if n_masked := sum(directory.n_masked for directory in report.directories):
         yield fact_line("masked", count(n_masked, "secret"))
-    yield from _scans(report, paths=paths, verbose=verbose)
-    yield from _waiting(report.waiting)
+    yield from _scan_lines(report, paths=paths, verbose=verbose)
+    yield from _waiting_lines(report.waiting)
     yield from failure_lines(report.failures, n_failed, paths=paths, verbose=verbose)
-    yield fact_line("model", _model(report))
-    yield fact_line("on disk", _on_disk(report))
+    yield fact_line("model", _format_model(report))
+    yield fact_line("on disk", _format_disk_use(report))
     if report.watch_advice:
         yield fact_line("watching", report.watch_advice)
-    yield from _runs(report, now=now, paths=paths)
+    yield from _run_lines(report, now=now, paths=paths)
 
 
-def _runs(report: StatusReport, *, now: float, paths: PathStyle) -> Iterator[Line]:
+def _run_lines(report: StatusReport, *, now: float, paths: PathStyle) -> Iterator[Line]:
     if report.running:
-        yield fact_line("running", _running(report.running, now=now))
+        yield fact_line("running", _format_running(report.running, now=now))
     for paused in report.paused:
-        yield fact_line("paused", f"{_paused(paused, paths)}, {time_ago(paused.paused_at, now=now)}")
+        yield fact_line("paused", f"{_format_paused(paused, paths)}, {time_ago(paused.paused_at, now=now)}")
     if report.last_run and report.last_run != report.running and not report.last_run.is_paused:
-        yield fact_line("last run", _ended(report.last_run, now=now))
+        yield fact_line("last run", _format_ended(report.last_run, now=now))
 
 
 def paused_lines(paused: Sequence[PausedRun], requested: Sequence[RunRecord], *, paths: PathStyle) -> Iterator[Line]:
     """Yield the paused runs, and which of the runs to be paused had completed before."""
     for run in paused:
-        yield fact_line("paused", _paused(run, paths))
+        yield fact_line("paused", _format_paused(run, paths))
     for done in {record.id for record in requested} - {run.run_id for run in paused}:
         yield fact_line("done", f"run-{done} had done everything before it could stop")
 
@@ -231,7 +231,7 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         return
     rows = [
         ("words", "meaning", "to embed", "files", "size", "indexed"),
-        *(_cells(directory, now=now) for directory in directories),
+        *(_directory_cells(directory, now=now) for directory in directories),
     ]
     if not any(directory.n_tokens_to_embed for directory in directories):
         rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
@@ -247,20 +247,20 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         yield line(Span(f"{cells}  ", style), place, Span("  not available" if is_missing else "", Style.PROBLEM))
 
 
-def _cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
+def _directory_cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ...]:
     # Both are shares of the same files: a failed file is not found by meaning, either.
     n_files = directory.n_files + directory.n_failed
     return (
         percent(directory.n_files, n_files),
         percent(directory.n_files * directory.n_embedded, n_files * directory.n_chunks),
-        _cost(directory),
+        _embedding_cost(directory),
         f"{directory.n_files:,}{missing_counts(directory.n_skipped, directory.n_failed)}",
         size(directory.n_bytes),
         "never" if directory.completed_at is None else time_ago(directory.completed_at, now=now),
     )
 
 
-def _cost(directory: DirectoryStatus) -> str:
+def _embedding_cost(directory: DirectoryStatus) -> str:
     if not directory.n_tokens_to_embed:
         return "-"
     if directory.seconds_to_embed is None:
@@ -268,7 +268,7 @@ def _cost(directory: DirectoryStatus) -> str:
     return duration(directory.seconds_to_embed)
 
 
-def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
+def _scan_lines(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
     scans = report.scans
     if any(scans):
         pages = {"read": scans.n_read, "waiting": scans.n_waiting, "unreadable": scans.n_failed}
@@ -277,7 +277,7 @@ def _scans(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator
         yield line(Span(paths.format(path), Style.PATH), f"  page {scan.page}: {scan.problem}", indent=FACT_WIDTH)
 
 
-def _waiting(waiting: WaitingVectors) -> Iterator[Line]:
+def _waiting_lines(waiting: WaitingVectors) -> Iterator[Line]:
     if waiting.n_chunks:
         cover = ", found by the first pass" if waiting.is_covered else ""
         cost = f"{waiting.n_tokens:,} tokens"
@@ -293,18 +293,18 @@ def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathS
         yield line(Span(f"and {n_skipped - len(files):,} more", Style.NOTE), indent=FACT_WIDTH)
 
 
-def _on_disk(report: StatusReport) -> str:
+def _format_disk_use(report: StatusReport) -> str:
     # The vectors of a small index stay in the database until they are worth a file.
     vectors = f", {size(report.n_vector_bytes)} of vectors" if report.n_vector_bytes else ""
     of_all = "" if report.is_whole else ", for all directories"
     return f"{size(report.n_database_bytes)} in the database{vectors}{of_all}"
 
 
-def _model(report: StatusReport) -> str:
-    return with_advice(_answering(report), report.model_advice)
+def _format_model(report: StatusReport) -> str:
+    return with_advice(_format_answering(report), report.model_advice)
 
 
-def _answering(report: StatusReport) -> str:
+def _format_answering(report: StatusReport) -> str:
     space = report.space
     if space is None:
         return "none yet"
@@ -314,7 +314,7 @@ def _answering(report: StatusReport) -> str:
     return f"{space.model} ({space.provider}{dimensions}){until}"
 
 
-def _running(run: RunRecord, *, now: float) -> str:
+def _format_running(run: RunRecord, *, now: float) -> str:
     progress = run.progress
     done, total, noun = (
         (progress.chunks_done, progress.chunks_total, "passages")
@@ -330,12 +330,12 @@ def _running(run: RunRecord, *, now: float) -> str:
     return f"{phase_name(progress.phase)}{share_done}{notice}, {started} ({process}){silence}"
 
 
-def _paused(run: PausedRun, paths: PathStyle) -> str:
+def _format_paused(run: PausedRun, paths: PathStyle) -> str:
     places = ", ".join(map(paths.format, run.directories)) or "all directories"
     return f"run-{run.run_id} over {places}; dirindex index --resume goes on with it"
 
 
-def _ended(run: RunRecord, *, now: float) -> str:
+def _format_ended(run: RunRecord, *, now: float) -> str:
     moment = time_ago(run.heartbeat_at, now=now)
     if run.outcome is None:
         return f"stopped without a word {moment}"

@@ -19,7 +19,7 @@ with lazily:
     from directory_indexer.secrets.patterns import mask_spans
     from directory_indexer.secrets.redaction import secret_spans
 
-_CONTEXT = 2
+_CONTEXT_LINES = 2
 _MASKED_LINES = 20
 """Lines around a change that are scanned for secrets, whose names may be lines above them."""
 
@@ -45,9 +45,9 @@ def change_lines(plan: Plan, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the changed lines of each file."""
     for draft in plan.drafts:
         yield line()
-        yield line(Span(f"{_verb(draft)} {paths.format(file_path(draft.file.target))}", Style.PATH))
+        yield line(Span(f"{_change_verb(draft)} {paths.format(file_path(draft.file.target))}", Style.PATH))
         for text in _diff(draft):
-            yield line(Span(_cut(text), _STYLES.get(text[:1], Style.PLAIN)))
+            yield line(Span(_truncate_line(text), _STYLES.get(text[:1], Style.PLAIN)))
 
 
 def failure_lines(failures: Iterable[Failure]) -> Iterator[Line]:
@@ -56,7 +56,7 @@ def failure_lines(failures: Iterable[Failure]) -> Iterator[Line]:
         yield line(Span(f"{failure.path}: {failure.reason}", Style.PROBLEM))
 
 
-def _verb(draft: Draft) -> str:
+def _change_verb(draft: Draft) -> str:
     if draft.text is None:
         return "remove"
     return "change" if draft.file.exists else "make"
@@ -70,7 +70,7 @@ def _diff(draft: Draft) -> Iterator[str]:
     old = before[start : _lines_after(before, offset + len(removed))]
     new = after[start : _lines_after(after, offset + len(inserted))]
     path = draft.file.target
-    lines = difflib.unified_diff(_masked_lines(old, path), _masked_lines(new, path), n=_CONTEXT, lineterm="")
+    lines = difflib.unified_diff(_masked_lines(old, path), _masked_lines(new, path), n=_CONTEXT_LINES, lineterm="")
     for number, text in enumerate(lines):
         if number > _HEADER_LINES or (number == _HEADER_LINES and not text.startswith("@@")):
             yield "…" if text.startswith("@@") else text
@@ -88,7 +88,7 @@ def _lines_after(text: str, offset: int) -> int:
     return offset
 
 
-def _cut(text: str) -> str:
+def _truncate_line(text: str) -> str:
     """Truncate a line: some assistants write their whole state into one."""
     return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"
 

@@ -63,24 +63,24 @@ def search_json(
     """Format the hits that follow a position, as many as fit."""
     hits = [passage_of(hit, full=full, explain=explain) for hit in result.hits]
     longest = position.cursor_after(result.hits, state=result.state)
-    room = _room(to_json_object(search_answer(result, index=index, hits=(), next_cursor=longest)), page_bytes)
+    room = _bytes_left(to_json_object(search_answer(result, index=index, hits=(), next_cursor=longest)), page_bytes)
     n_shown = _n_fitting(map(to_json_object, hits), room, at_least=1)
     is_truncated = n_shown < len(hits) or result.is_truncated
     cursor = position.cursor_after(result.hits[:n_shown], state=result.state) if is_truncated else None
-    return _text(search_answer(result, index=index, hits=hits[:n_shown], next_cursor=cursor))
+    return _record_text(search_answer(result, index=index, hits=hits[:n_shown], next_cursor=cursor))
 
 
 def facets_json(request: SearchRequest, facets: Facets, *, index: IndexSummary) -> str:
     """Format the facets of the files that a search covers."""
-    return _text(facets_answer(request, facets, index=index))
+    return _record_text(facets_answer(request, facets, index=index))
 
 
 def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format the text of a file, as much of it as fits, and where the rest begins."""
     answer = text_answer(file_text)
-    part = _part_that_fits(file_text, _room(to_json_object(answer._replace(text="")), page_bytes))
+    part = _part_that_fits(file_text, _bytes_left(to_json_object(answer._replace(text="")), page_bytes))
     is_cut = bool(part.next_start_line or part.next_chunks)
-    return _text(answer._replace(truncated=is_cut, **part._asdict()))
+    return _record_text(answer._replace(truncated=is_cut, **part._asdict()))
 
 
 def grep_json(
@@ -88,7 +88,7 @@ def grep_json(
 ) -> str:
     """Format all matches, however many there are: a part could be mistaken for all of them."""
     found_files = (found_file(file, with_lines=with_lines) for file in files)
-    return _text(grep_answer(request.pattern.patterns, found_files, notes=notes))
+    return _record_text(grep_answer(request.pattern.patterns, found_files, notes=notes))
 
 
 def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> str:
@@ -100,42 +100,42 @@ def texts_json(texts: Sequence[FileText], *, page_bytes: int = PAGE_BYTES) -> st
 def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format the report of an index run."""
     page = to_json_object(run_report(report))
-    return _with_lists(page, {"failures": len(page["failures"])}, page_bytes)
+    return _truncate_lists(page, {"failures": len(page["failures"])}, page_bytes)
 
 
 def migration_json(report: MigrationReport, *, endpoint: str | None) -> str:
     """Format the report of a migration, and the setting that makes the index use the copied vectors."""
-    return _text(migration_answer(report, endpoint=endpoint))
+    return _record_text(migration_answer(report, endpoint=endpoint))
 
 
 def export_json(report: ExportReport) -> str:
     """Format the report of an export."""
-    return _text(export_answer(report))
+    return _record_text(export_answer(report))
 
 
 def convert_json(source: str, text: str, *, file: FilePath | None) -> str:
     """Format a converted document, or the file that it was written to."""
-    return _text(converted(source, text if file is None else None, file=file))
+    return _record_text(converted(source, text if file is None else None, file=file))
 
 
 def record_json(record: tuple[Any, ...]) -> str:
     """Format a record that is always small, or has its own paging."""
-    return _text(record)
+    return _record_text(record)
 
 
 def forget_json(path: str, *, n_files: int) -> str:
     """Format the report of `forget`."""
-    return _text(ForgetAnswer(path, n_files))
+    return _record_text(ForgetAnswer(path, n_files))
 
 
 def key_json(key: Key, *, secret: str | None = None) -> str:
     """Format the facts of a key; with the secret itself when it is created."""
-    return _text(key_facts(key, secret=secret))
+    return _record_text(key_facts(key, secret=secret))
 
 
 def keys_json(keys: Sequence[Key]) -> str:
     """Format the facts of all keys."""
-    return _text(KeyList(tuple(map(key_facts, keys))))
+    return _record_text(KeyList(tuple(map(key_facts, keys))))
 
 
 def endpoint_json(endpoint: str | None) -> str:
@@ -146,7 +146,7 @@ def endpoint_json(endpoint: str | None) -> str:
 def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format what a run would do, path by path as far as they fit."""
     page = to_json_object(plan_answer(plans, estimate))
-    return _with_lists(page, {"changes": len(page["changes"])}, page_bytes)
+    return _truncate_lists(page, {"changes": len(page["changes"])}, page_bytes)
 
 
 def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int = PAGE_BYTES) -> str:
@@ -154,27 +154,27 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
     page = to_json_object(status_answer(report, verbose=verbose))
     n_refused = sum(directory.n_refused for directory in report.directories)
     lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
-    return _with_lists(page, lists, page_bytes)
+    return _truncate_lists(page, lists, page_bytes)
 
 
 def paused_json(paused: Iterable[PausedRun]) -> str:
     """Format the paused runs."""
-    return _text(PausedList(tuple(map(paused_of, paused))))
+    return _record_text(PausedList(tuple(map(paused_of, paused))))
 
 
 def doctor_json(findings: Sequence[Finding]) -> str:
     """Format the findings of a check."""
-    return _text(doctor_answer(findings))
+    return _record_text(doctor_answer(findings))
 
 
 def config_json(loaded: LoadedConfig) -> str:
     """Format every setting with its origin; keys of services are asterisks."""
-    return _text(config_answer(loaded))
+    return _record_text(config_answer(loaded))
 
 
 def error_json(error: DirIndexError) -> str:
     """Format an error that ends a command."""
-    return _text(error_answer(error))
+    return _record_text(error_answer(error))
 
 
 class _Part(NamedTuple):
@@ -186,11 +186,11 @@ class _Part(NamedTuple):
     next_chunks: str | None = None
 
 
-def _text(record: tuple[Any, ...]) -> str:
+def _record_text(record: tuple[Any, ...]) -> str:
     return json.dumps(to_json_object(record))
 
 
-def _room(empty_page: JsonObject, page_bytes: int) -> int:
+def _bytes_left(empty_page: JsonObject, page_bytes: int) -> int:
     return page_bytes - len(json.dumps(empty_page)) - _RESERVED_BYTES
 
 
@@ -204,13 +204,13 @@ def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> i
     return max(n_fitting, at_least)
 
 
-def _with_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
+def _truncate_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
     """Format a page with its lists cut to fit; each has a field with its full length."""
     is_truncated = False
     items = {name: page[name] for name in lists}
     page |= {name: [] for name in lists}
     for name, n_all in lists.items():
-        n_fitting = _n_fitting(items[name], _room(page, page_bytes))
+        n_fitting = _n_fitting(items[name], _bytes_left(page, page_bytes))
         page[name] = items[name][:n_fitting]
         is_truncated |= n_fitting < n_all
     return json.dumps(page | {"truncated": is_truncated})

@@ -38,9 +38,9 @@ def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_fi
         for row in matches.lines:
             if has_context and (before is None or row.number > before.number + 1) and not (is_first and before is None):
                 yield _SEPARATOR
-            sign = _sign(row)
-            place = f"{name}{sign}{_place(row, sign)}{sign}"
-            yield from (f"{place}{text}" for text in _texts(row, view))
+            sign = _line_sign(row)
+            place = f"{name}{sign}{_path_and_number(row, sign)}{sign}"
+            yield from (f"{place}{text}" for text in _row_texts(row, view))
             before = row
 
 
@@ -59,22 +59,22 @@ def match_lines(matches: GrepMatches, *, view: MatchView, paths: PathStyle) -> I
         if row.number > number + 1 and _has_context(matches):
             yield line(Span(_SEPARATOR, Style.NOTE))
         number = row.number
-        sign = _sign(row)
-        place = Span(_place(row, sign), Style.NUMBER)
+        sign = _line_sign(row)
+        place = Span(_path_and_number(row, sign), Style.NUMBER)
         if view is MatchView.MATCHES_ALONE:
-            yield from (line(place, Span(sign), Span(text, Style.MATCH)) for text in _texts(row, view))
+            yield from (line(place, Span(sign), Span(text, Style.MATCH)) for text in _row_texts(row, view))
         else:
-            yield line(place, Span(sign), *_marked(row))
+            yield line(place, Span(sign), *_spans_with_marks(row))
     yield line()
 
 
-def _texts(row: GrepLine, view: MatchView) -> list[str]:
+def _row_texts(row: GrepLine, view: MatchView) -> list[str]:
     if view is not MatchView.MATCHES_ALONE:
         return [row.text]
     return [row.text[start:end] for start, end in row.spans]
 
 
-def _marked(row: GrepLine) -> Iterator[Span]:
+def _spans_with_marks(row: GrepLine) -> Iterator[Span]:
     at = 0
     for start, end in row.spans:
         yield Span(row.text[at:start])
@@ -83,11 +83,11 @@ def _marked(row: GrepLine) -> Iterator[Span]:
     yield Span(row.text[at:])
 
 
-def _place(row: GrepLine, sign: str) -> str:
+def _path_and_number(row: GrepLine, sign: str) -> str:
     return f"{row.page}{sign}{row.number}" if row.page else str(row.number)
 
 
-def _sign(row: GrepLine) -> str:
+def _line_sign(row: GrepLine) -> str:
     return ":" if row.is_found else "-"
 
 

@@ -27,7 +27,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
     """Fold an outline until its lines fit into `max_tokens`; 0 means no limit."""
     if not max_tokens:
         return outline
-    columns = _columns(outline.entries)
+    columns = _column_widths(outline.entries)
 
     def cost(entry: Entry) -> int:
         return len(plain([_entry_line(entry, columns)]).encode("utf-8", "replace")) + _FOLD_MARK_BYTES
@@ -39,7 +39,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
 def outline_lines(outline: Outline, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the lines of an outline."""
     yield _headline(outline, paths)
-    columns = _columns(outline.entries)
+    columns = _column_widths(outline.entries)
     for entry in outline.entries:
         yield _entry_line(entry, columns)
 
@@ -81,10 +81,10 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     )
 
 
-def _columns(entries: Sequence[Entry]) -> tuple[int, int]:
+def _column_widths(entries: Sequence[Entry]) -> tuple[int, int]:
     """Return the widths of the widest location and size, so that names are aligned."""
-    return max((len(_place(entry)) for entry in entries), default=0), max(
-        (len(_size(entry)) for entry in entries), default=0
+    return max((len(_format_place(entry)) for entry in entries), default=0), max(
+        (len(_format_size(entry)) for entry in entries), default=0
     )
 
 
@@ -92,22 +92,22 @@ def _entry_line(entry: Entry, columns: tuple[int, int]) -> Line:
     place_width, size_width = columns
     name = entry.name if len(entry.name) <= _MAX_NAME_CHARS else f"{entry.name[: _MAX_NAME_CHARS - 1]}…"
     return line(
-        Span(f"{_place(entry):>{place_width}}  ", Style.PLACE),
-        Span(f"{_size(entry):>{size_width}}  ", Style.NUMBER),
+        Span(f"{_format_place(entry):>{place_width}}  ", Style.PLACE),
+        Span(f"{_format_size(entry):>{size_width}}  ", Style.NUMBER),
         Span("  " * entry.depth + name, Style.NAME),
         Span(f"  +{entry.n_folded}" if entry.n_folded else "", Style.NOTE),
-        Span(f"  {_kinds(entry.kinds)}" if entry.n_files else "", Style.NOTE),
+        Span(f"  {_format_kinds(entry.kinds)}" if entry.n_files else "", Style.NOTE),
     )
 
 
-def _place(entry: Entry) -> str:
+def _format_place(entry: Entry) -> str:
     if not entry.start_line:
         return f"{entry.n_files:,} files" if entry.n_files > 1 else ("1 file" if entry.n_files else "")
     page = f"p{entry.page} " if entry.page else ""
     return f"{page}{entry.start_line}-{entry.end_line}"
 
 
-def _size(entry: Entry) -> str:
+def _format_size(entry: Entry) -> str:
     """Format a number of tokens: 340, 1.2k, 58k."""
     n_tokens = entry.n_tokens
     if n_tokens < _THOUSAND:
@@ -116,7 +116,7 @@ def _size(entry: Entry) -> str:
     return f"{thousands:.1f}k" if thousands < 10 else f"{thousands:,.0f}k"  # noqa: PLR2004 - two digits
 
 
-def _kinds(kinds: Iterable[tuple[str, int]]) -> str:
+def _format_kinds(kinds: Iterable[tuple[str, int]]) -> str:
     counts = list(kinds)
     n_more = len(counts) - _MAX_KINDS
     more = [f"{n_more} more {'kind' if n_more == 1 else 'kinds'}"] if n_more > 0 else []

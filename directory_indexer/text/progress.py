@@ -12,7 +12,7 @@ from directory_indexer.text.formatting import count, duration, percent, printabl
 _AVERAGE_SECONDS = 30.0
 _SETTLED_SECONDS = 2.0
 _MINUTE, _HOUR = 60, 3600
-_ROUNDING = ((10, _MINUTE), (_MINUTE, 10 * _MINUTE), (10 * _MINUTE, 10 * _HOUR), (_HOUR, math.inf))
+_ROUNDING_STEPS = ((10, _MINUTE), (_MINUTE, 10 * _MINUTE), (10 * _MINUTE, 10 * _HOUR), (_HOUR, math.inf))
 """Steps that the time left is rounded to, each below a time: under load, finer figures jump."""
 
 _HYSTERESIS = 0.75
@@ -22,7 +22,7 @@ _LINE_SECONDS = 10.0
 _LINE_SHARE = 0.1
 
 
-class Work(NamedTuple):
+class WorkDone(NamedTuple):
     """Units done and their total: bytes while reading, chunks while embedding or copying, otherwise files."""
 
     done: int
@@ -41,15 +41,15 @@ class Pace(NamedTuple):
     seconds_left: int | None = None
 
 
-def work_of(progress: RunProgress) -> Work:
+def work_of(progress: RunProgress) -> WorkDone:
     """Return the progress of the phase in its own unit."""
     if progress.phase is Phase.READING:
-        return Work(progress.bytes_done, progress.bytes_total)
+        return WorkDone(progress.bytes_done, progress.bytes_total)
     if progress.phase.is_measured_in_chunks:
-        return Work(progress.chunks_done, progress.chunks_total)
+        return WorkDone(progress.chunks_done, progress.chunks_total)
     if progress.phase is Phase.RECOGNISING:
-        return Work(progress.pages_done, progress.pages_total)
-    return Work(progress.files_done, progress.files_total)
+        return WorkDone(progress.pages_done, progress.pages_total)
+    return WorkDone(progress.files_done, progress.files_total)
 
 
 class PaceMeter:
@@ -89,14 +89,14 @@ class PaceMeter:
         self._seconds_left = None
 
     def _rounded_seconds_left(self, seconds: float) -> int:
-        step = next(step for step, limit in _ROUNDING if seconds < limit)
+        step = next(step for step, limit in _ROUNDING_STEPS if seconds < limit)
         last = self._seconds_left
         if last is None or abs(seconds - last) > step * _HYSTERESIS:
             self._seconds_left = max(round(seconds / step), 1) * step
         return self._seconds_left or step
 
 
-def headline(progress: RunProgress, pace: Pace) -> str:
+def progress_headline(progress: RunProgress, pace: Pace) -> str:
     """Format the share done and the time left of a phase."""
     work = work_of(progress)
     is_preparing = progress.phase is Phase.COVERING and not work.done
@@ -106,14 +106,14 @@ def headline(progress: RunProgress, pace: Pace) -> str:
     return ", ".join(parts)
 
 
-def details(progress: RunProgress, pace: Pace) -> str:
+def progress_details(progress: RunProgress, pace: Pace) -> str:
     """Format the amount done, the pace and the failures of a phase."""
     return ", ".join(_details(progress, pace))
 
 
 def phase_name(phase: Phase) -> str:
     """Return the name of a phase for people."""
-    return _NAMES.get(phase, phase)
+    return _PHASE_NAMES.get(phase, phase)
 
 
 class IndexSteps:
@@ -131,16 +131,16 @@ class IndexSteps:
         last, self._last = self._last, progress
         if progress.phase is last.phase and not work_of(progress).total:
             self._last = last  # the phase goes on with work that is not counted
-        if last.phase in _COMPLETED and progress.phase is not last.phase and progress.phase is not Phase.WAITING:
-            self.completed = (*self.completed, (_STEPS[last.phase], _COMPLETED[last.phase](last)))
+        if last.phase in _COMPLETED_STEPS and progress.phase is not last.phase and progress.phase is not Phase.WAITING:
+            self.completed = (*self.completed, (_STEP_NAMES[last.phase], _COMPLETED_STEPS[last.phase](last)))
 
     @property
     def name(self) -> str:
         """The current step."""
         phase = self._last.phase
-        if phase is Phase.EMBEDDING and _STEPS[Phase.COVERING] not in dict(self.completed):
-            return _STEPS[Phase.COVERING]
-        return _STEPS.get(phase, phase_name(phase))
+        if phase is Phase.EMBEDDING and _STEP_NAMES[Phase.COVERING] not in dict(self.completed):
+            return _STEP_NAMES[Phase.COVERING]
+        return _STEP_NAMES.get(phase, phase_name(phase))
 
     @property
     def hint(self) -> str:
@@ -175,7 +175,7 @@ class ProgressLines:
         has_advanced = share - self._written_share >= _LINE_SHARE
         if begins_to_wait or silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
             self._written_at, self._written_share = now, share
-            parts = (headline(progress, pace), details(progress, pace))
+            parts = (progress_headline(progress, pace), progress_details(progress, pace))
             self._write(f"{phase_name(progress.phase)}: {', '.join(part for part in parts if part)}")
 
 
@@ -187,19 +187,19 @@ def _format_rounded(seconds: int) -> str:
 def _details(progress: RunProgress, pace: Pace) -> Iterator[str]:
     if progress.phase is Phase.WAITING:
         yield printable(progress.waits_for) or "another process is writing to the index"
-    elif progress.phase in _COUNTED:
-        yield f"{work_of(progress).done:,} of {count(work_of(progress).total, _COUNTED[progress.phase])}"
+    elif progress.phase in _COUNTED_NOUNS:
+        yield f"{work_of(progress).done:,} of {count(work_of(progress).total, _COUNTED_NOUNS[progress.phase])}"
         if pace.per_second:
             yield f"{pace.per_second:,.0f}/s" if pace.per_second >= 1 else f"{pace.per_second * 60:,.0f}/min"
     else:
-        yield from _files(progress, pace)
+        yield from _file_details(progress, pace)
     if progress.n_failed:
         yield f"{progress.n_failed:,} failed"
     if progress.notice:
         yield progress.notice
 
 
-def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
+def _file_details(progress: RunProgress, pace: Pace) -> Iterator[str]:
     total = f" of {progress.files_total:,}" if progress.files_total else ""
     yield f"{progress.files_done:,}{total} files"
     if progress.phase is Phase.READING:
@@ -208,9 +208,9 @@ def _files(progress: RunProgress, pace: Pace) -> Iterator[str]:
             yield f"{size(pace.per_second)}/s"
 
 
-_NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
+_PHASE_NAMES = {Phase.COVERING: "first pass", Phase.RECOGNISING: "OCR"}
 
-_STEPS = {
+_STEP_NAMES = {
     Phase.WALKING: "looking for files",
     Phase.READING: "1/3 reading",
     Phase.COVERING: "2/3 meaning",
@@ -220,12 +220,12 @@ _STEPS = {
 }
 """Phases named by what they do for a user, rather than by what they compute."""
 
-_COMPLETED: Mapping[Phase, Callable[[RunProgress], str]] = {
+_COMPLETED_STEPS: Mapping[Phase, Callable[[RunProgress], str]] = {
     Phase.READING: lambda _: "done, searchable by words now",
     Phase.COVERING: lambda last: f"{count(last.chunks_total, 'passage')}, searchable by meaning now",
 }
 
-_COUNTED = {
+_COUNTED_NOUNS = {
     Phase.COVERING: "passage",
     Phase.EMBEDDING: "passage",
     Phase.COPYING: "vector",

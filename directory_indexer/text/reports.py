@@ -49,7 +49,7 @@ FEW: Final = 5
 FACT_WIDTH: Final = 11
 """Columns reserved for the name of a fact."""
 
-_ENDINGS: Final = {
+_OUTCOME_NAMES: Final = {
     Outcome.COMPLETED: "done",
     Outcome.INTERRUPTED: "stopped; run it again to go on from here",
     Outcome.PAUSED: "paused; dirindex index --resume goes on from here",
@@ -60,7 +60,7 @@ _ENDINGS: Final = {
 
 _FAILED = "failed"
 
-_HEAD = f"{'tools':8}{'calls':>9}{'dirindex':>10}{'tokens':>14}{'a call':>10}{'at most':>10}"
+_USAGE_HEADER = f"{'tools':8}{'calls':>9}{'dirindex':>10}{'tokens':>14}{'a call':>10}{'at most':>10}"
 
 _WIDTH = 13
 
@@ -99,17 +99,19 @@ def doctor_lines(findings: Sequence[Finding]) -> Iterator[Line]:
 
 def config_lines(loaded: LoadedConfig) -> Iterator[Line]:
     """Yield every setting with its value and origin."""
-    places = [_where(setting, loaded) for setting in loaded.settings]
+    places = [_origin_of_setting(setting, loaded) for setting in loaded.settings]
     key_width = max(len(setting.key) for setting in loaded.settings) + len("  ")
     place_width = max(map(len, places)) + len("  ")
     for setting, place in zip(loaded.settings, places, strict=True):
         # A value may be a path or a list of any length, so it comes last.
-        yield line(Span(place.ljust(place_width), Style.NOTE), _value(setting), indent=key_width, head=setting.key)
+        yield line(
+            Span(place.ljust(place_width), Style.NOTE), _format_setting(setting), indent=key_width, head=setting.key
+        )
 
 
 def format_ending(outcome: Outcome, moment: str) -> str:
     """Format the outcome of a run, and when or after how long it ended, followed by the command that continues it."""
-    ending, mark, next_step = _ENDINGS[outcome].partition("; ")
+    ending, mark, next_step = _OUTCOME_NAMES[outcome].partition("; ")
     return f"{ending} {moment}{mark}{next_step}"
 
 
@@ -155,7 +157,7 @@ def failure_lines(failures: Sequence[FileFailure], n_failed: int, *, paths: Path
     """Yield the failures, all with `verbose`, and when they are retried."""
     if not n_failed:
         return
-    yield fact_line("failed", f"{n_failed:,}, tried again {_when(failures)}", style=Style.PROBLEM)
+    yield fact_line("failed", f"{n_failed:,}, tried again {_retry_time_of_failures(failures)}", style=Style.PROBLEM)
     listed_failures = failures if verbose else failures[:FEW]
     for failure in listed_failures:
         place = Span(paths.format(failure.path), Style.PATH)
@@ -257,7 +259,7 @@ def usage_lines(usage: UsageAnswer) -> Iterator[Line]:
     yield line(f"{count(sum(usage.sessions.values()), 'session')}{f': {sessions}' if sessions else ''}")
     if usage.tools:
         yield line()
-        yield line(Span(_HEAD, Style.NOTE))
+        yield line(Span(_USAGE_HEADER, Style.NOTE))
     for use in usage.tools:
         figures = f"{use.tokens:14,}{use.tokens_per_call:10,}{use.most_tokens:10,}"
         yield line(f"{use.kind:8}{use.calls:9,}{use.dirindex:10,}{figures}")
@@ -272,7 +274,7 @@ def unreadable_lines(usage: UsageAnswer, *, paths: PathStyle) -> Iterator[Line]:
 def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
     """Format the number of files with each value of each facet."""
     n_files, *values = facets
-    yield _fact("files", f"{n_files:,}")
+    yield _document_fact_line("files", f"{n_files:,}")
     for name, counted in zip(facets._fields[1:], values, strict=True):
         labels = [
             paths.format(FilePath(value_count.value)) if name == "directories" else value_count.value
@@ -280,14 +282,14 @@ def facet_lines(facets: Facets, *, paths: PathStyle) -> Iterator[Line]:
         ]
         if labels:
             counts = (f"{text} {value_count.n_files:,}" for text, value_count in zip(labels, counted, strict=True))
-            yield _fact(name, ", ".join(counts))
+            yield _document_fact_line(name, ", ".join(counts))
 
 
-def _where(setting: Setting[object], loaded: LoadedConfig) -> str:
+def _origin_of_setting(setting: Setting[object], loaded: LoadedConfig) -> str:
     return setting.where if setting.key != "config_file" or loaded.file else f"{setting.where}, does not exist"
 
 
-def _value(setting: Setting[object]) -> str:
+def _format_setting(setting: Setting[object]) -> str:
     if setting.value is None:
         return "-"
     if isinstance(setting.value, bool):
@@ -295,7 +297,7 @@ def _value(setting: Setting[object]) -> str:
     return ", ".join(setting.value) if isinstance(setting.value, tuple) else str(setting.value)
 
 
-def _when(failures: Sequence[FileFailure]) -> str:
+def _retry_time_of_failures(failures: Sequence[FileFailure]) -> str:
     """Return when failures are retried: damaged files, and those that crashed a parser, only after they change."""
     are_to_blame = {failure.hash is not None for failure in failures}
     subject = "it changes" if len(failures) == 1 else "they change"
@@ -303,5 +305,5 @@ def _when(failures: Sequence[FileFailure]) -> str:
     return ", or ".join(moments)
 
 
-def _fact(name: str, text: str) -> Line:
+def _document_fact_line(name: str, text: str) -> Line:
     return line(text, indent=_WIDTH, head=Span(name, Style.NOTE))

@@ -11,7 +11,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.ranking.candidates import Explanation
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.text.excerpts import StyledRange, format_confidence, head_line, name_hit_kind, window
+from directory_indexer.text.excerpts import StyledRange, describe_name_hit, excerpt_window, format_confidence, head_line
 from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, day, line, printable, single_line
 
 with lazily:
@@ -74,15 +74,15 @@ def search_lines(
     has_scores = _are_ranked(result.request)
     for number, (before, hit) in enumerate(zip((None, *hits), hits, strict=False), 1):
         if view not in _FILES:
-            yield from _separator(before, hit)
+            yield from _separator_lines(before, hit)
         yield head_line(number, hit, paths=paths, is_file=view in _FILES, has_score=has_scores)
         if view not in _FILES:
             yield from passage_lines(hit, _ALL_LINES if view is View.FULL else n_lines)
             if hit.n_more_in_file:
                 more = count(hit.n_more_in_file, "more passage")
                 yield line(Span(f"{more} in this file", Style.NOTE), indent=_INDENT)
-            yield from _copies(hit, paths)
-        yield from _agreements(hit)
+            yield from _copy_lines(hit, paths)
+        yield from _agreement_lines(hit)
         if explain:
             yield line(Span(format_explanation(hit.explanation), Style.NOTE), indent=_INDENT)
 
@@ -116,7 +116,7 @@ def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, .
     """Return the notes on how far to trust an answer; `is_near` if it had near misses."""
     notes = (*result.degraded, *(correction.note for correction in result.corrections))
     if not result.hits:
-        return (*notes, "nothing matches well" if is_near else _why_nothing(result.request))
+        return (*notes, "nothing matches well" if is_near else _reason_of_no_hits(result.request))
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
     return (*notes, *weak, *_freshness_notes(result.hits))
 
@@ -132,7 +132,7 @@ def closing_notes(result: SearchResult) -> tuple[str, ...]:
 
 def get_text(file_text: FileText, *, for_terminal: bool, is_numbered: bool = False) -> str:
     """Return the text of a file: exactly in a pipe, without control characters on a terminal."""
-    text = _lines_of(file_text.text) if for_terminal else file_text.text
+    text = _split_lines(file_text.text) if for_terminal else file_text.text
     if not is_numbered:
         return text
     rows = text.removesuffix("\n").split("\n")
@@ -146,7 +146,7 @@ def title_line(file_text: FileText, *, paths: PathStyle) -> str:
 
 def markdown(text: str, *, for_terminal: bool) -> str:
     """Return a converted document, escaped like `get_text` for a terminal."""
-    return _lines_of(text) if for_terminal else text
+    return _split_lines(text) if for_terminal else text
 
 
 def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
@@ -158,9 +158,9 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     changed = f"{path} {became} since it was indexed; this is the text as it was then"
     return (
         *(() if is_whole else (part,)),
-        *_facts(file_text, path),
+        *_metadata_lines(file_text, path),
         *((changed,) if file_text.on_disk else ()),
-        *_missing(file_text.unread_pages, path),
+        *_unread_page_notes(file_text.unread_pages, path),
     )
 
 
@@ -168,7 +168,7 @@ def heading_of(hit: Hit) -> str:
     """Return the location of a hit in its document: page, and heading or title."""
     page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
     return " · ".join(
-        part for part in (page + format_confidence(hit), hit.heading or hit.facts.title, name_hit_kind(hit)) if part
+        part for part in (page + format_confidence(hit), hit.heading or hit.facts.title, describe_name_hit(hit)) if part
     )
 
 
@@ -188,8 +188,8 @@ def first_hit_per_file(hits: Sequence[Hit]) -> list[Hit]:
 def format_explanation(explanation: Explanation) -> str:
     """Format the ranks, scores and signals of a hit."""
     parts = [
-        _ranked("keyword", explanation.keyword_rank, explanation.keyword_score),
-        _ranked("semantic", explanation.semantic_rank, explanation.semantic_score),
+        _format_rank("keyword", explanation.keyword_rank, explanation.keyword_score),
+        _format_rank("semantic", explanation.semantic_rank, explanation.semantic_score),
         *(f"{name} {value:+.2f}" for name, value in explanation.signals.items() if round(value, 2)),
     ]
     return "; ".join(parts)
@@ -201,7 +201,7 @@ def _are_ranked(request: SearchRequest) -> bool:
     return any(query.text.strip() and not query.has_only_filters for query in queries)
 
 
-def _separator(before: Hit | None, hit: Hit) -> Iterator[Line]:
+def _separator_lines(before: Hit | None, hit: Hit) -> Iterator[Line]:
     """Separate a hit from the one before it; consecutive hits by name alone form a list without blank lines."""
     is_new_group = bool(hit.named) != bool(before and before.named)
     if before and (is_new_group or not (_is_name_alone(before) and _is_name_alone(hit))):
@@ -215,14 +215,14 @@ def _is_name_alone(hit: Hit) -> bool:
     return bool(hit.named) and not hit.excerpt.marks
 
 
-def _copies(hit: Hit, paths: PathStyle) -> Iterator[Line]:
+def _copy_lines(hit: Hit, paths: PathStyle) -> Iterator[Line]:
     if hit.also_in:
         named = ", ".join(printable(paths.format(path)) for path in hit.also_in[:_MAX_COPIES])
         more = len(hit.also_in) - _MAX_COPIES
         yield line(Span(f"also in {named}{f' and {more} more' if more > 0 else ''}", Style.NOTE), indent=_INDENT)
 
 
-def _why_nothing(request: SearchRequest) -> str:
+def _reason_of_no_hits(request: SearchRequest) -> str:
     if not any(text.strip() for text in (request.query, *request.queries)) and not request.has_filters:
         return "the query is empty: ask a question, name some words, or give a filter such as since:7d"
     return "nothing found"
@@ -234,7 +234,7 @@ def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
             yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
 
 
-def _lines_of(text: str) -> str:
+def _split_lines(text: str) -> str:
     rows = text.removesuffix("\n").split("\n")
     return "".join(printable(row.removesuffix("\r")) + "\n" for row in rows)
 
@@ -243,7 +243,7 @@ def _lines_between(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
-def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
+def _unread_page_notes(pages: Sequence[int], path: str) -> Iterator[str]:
     """Yield a note that names the first scanned pages whose text is missing."""
     if pages:
         more = f" and {len(pages) - _MAX_PAGES:,} more" if len(pages) > _MAX_PAGES else ""
@@ -251,7 +251,7 @@ def _missing(pages: Sequence[int], path: str) -> Iterator[str]:
         yield f"{path}: OCR has not read {word} {', '.join(map(str, pages[:_MAX_PAGES]))}{more}"
 
 
-def _facts(file_text: FileText, path: str) -> Iterator[str]:
+def _metadata_lines(file_text: FileText, path: str) -> Iterator[str]:
     """Yield a note with the title of a document and its metadata."""
     title = file_text.facts.title
     facts: Mapping[str, tuple[str, ...]] = {"title": (title,)} if title else {}
@@ -261,7 +261,7 @@ def _facts(file_text: FileText, path: str) -> Iterator[str]:
 
 
 def _numbered_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
-    for row in window(hit, n_lines=n_lines, colours=_code_colours(hit.text, hit.facts.kind)):
+    for row in excerpt_window(hit, n_lines=n_lines, colours=_code_colours(hit.text, hit.facts.kind)):
         yield Line(row.spans, _INDENT, Span(f"{row.number:>{_NUMBER_WIDTH}}", Style.NOTE))
 
 
@@ -271,24 +271,24 @@ def _code_colours(text: str, kind: str) -> list[StyledRange]:
     return [StyledRange(start, end, _CODE_STYLES[style]) for start, end, style in colours_of(text, kind)]
 
 
-def _agreements(hit: Hit) -> Iterator[Line]:
+def _agreement_lines(hit: Hit) -> Iterator[Line]:
     """Yield the passages of a similar file, each once, with the passage of the compared file that it resembles most."""
     best = {agreement.start_line: agreement for agreement in reversed(hit.agreements)}
     for agreement in sorted(best.values(), key=lambda agreement: -agreement.score)[:_MAX_AGREEMENTS]:
         yield line(
-            Span(f"{'':{_INDENT}}{_lines(agreement.start_line, agreement.end_line)}", Style.NOTE),
+            Span(f"{'':{_INDENT}}{_format_line_range(agreement.start_line, agreement.end_line)}", Style.NOTE),
             Span(f"  {agreement.heading}" if agreement.heading else "", Style.PLACE),
-            Span(f"  like {_lines(agreement.own_start_line, agreement.own_end_line)}", Style.NOTE),
+            Span(f"  like {_format_line_range(agreement.own_start_line, agreement.own_end_line)}", Style.NOTE),
             Span(f"  {agreement.own_heading}" if agreement.own_heading else "", Style.PLACE),
             Span(f"  {agreement.score:.2f}", Style.NUMBER),
         )
 
 
-def _lines(first: int, last: int) -> str:
+def _format_line_range(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _ranked(kind: str, rank: int | None, score: float | None) -> str:
+def _format_rank(kind: str, rank: int | None, score: float | None) -> str:
     if score is None:
         return f"no {kind} score"
     place = "below the top results" if rank is None else f"rank {rank}"

@@ -13,7 +13,7 @@ from typing import Final
 
 from directory_indexer.api.fields import to_json_object
 from directory_indexer.core.lazy import lazily
-from directory_indexer.text.excerpts import MAX_LINE_CHARS, window
+from directory_indexer.text.excerpts import MAX_LINE_CHARS, excerpt_window
 from directory_indexer.text.formatting import PathStyle, Style, file_uri, single_line
 from directory_indexer.text.results import View, date_of, first_hit_per_file, format_explanation, heading_of
 
@@ -41,18 +41,18 @@ _MAX_HEADING_CHARS = 100
 _ALL_LINES = 2**31
 
 
-def rows(
+def format_rows(
     result: SearchResult, form: Format, *, paths: PathStyle, view: View = View.EXCERPTS, explain: bool = False
 ) -> str:
     """Format hits line by line; JSON as a whole is written elsewhere."""
     match form:
         case Format.TSV:
-            lines = ["\t".join(TSV_COLUMNS), *("\t".join(_columns(hit, paths)) for hit in result.hits)]
+            lines = ["\t".join(TSV_COLUMNS), *("\t".join(_tsv_columns(hit, paths)) for hit in result.hits)]
         case Format.JSONL:
             passages = (passage_of(hit, full=view is View.FULL, explain=explain) for hit in result.hits)
             lines = [json.dumps(to_json_object(passage)) for passage in passages]
         case Format.MD:
-            lines = [line for number, hit in enumerate(result.hits, 1) for line in _markdown(number, hit, paths)]
+            lines = [line for number, hit in enumerate(result.hits, 1) for line in _markdown_lines(number, hit, paths)]
         case Format.GREP:
             lines = [line for hit in result.hits if hit.is_passage for line in _matching_lines(hit, paths)]
         case Format.PATHS:
@@ -76,9 +76,9 @@ def search_rows(result: SearchResult, *, paths: PathStyle, view: View = View.EXC
     elif view is View.SCORED_FILES:
         lines = [f"{_path(hit, paths)}\t{hit.score:.2f}" for hit in first_hit_per_file(result.hits)]
     elif view is View.FULL:
-        lines = [line for hit in result.hits for line in _numbered(hit, paths)]
+        lines = [line for hit in result.hits for line in _numbered_rows(hit, paths)]
     else:
-        lines = ["\t".join(_fields(hit, paths, explain=explain)) for hit in result.hits]
+        lines = ["\t".join(_row_fields(hit, paths, explain=explain)) for hit in result.hits]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -86,16 +86,16 @@ def _path(hit: Hit, paths: PathStyle) -> str:
     return single_line(paths.exact(hit.path))
 
 
-def _fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
+def _row_fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
     yield f"{_path(hit, paths)}:{hit.excerpt.line}"
     yield f"{hit.score:.2f}"
-    yield _bounded(heading_of(hit), _MAX_HEADING_CHARS)
-    yield _bounded(hit.excerpt.text, _MAX_EXCERPT_CHARS)
+    yield _truncate(heading_of(hit), _MAX_HEADING_CHARS)
+    yield _truncate(hit.excerpt.text, _MAX_EXCERPT_CHARS)
     if explain:
         yield single_line(format_explanation(hit.explanation))
 
 
-def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
+def _tsv_columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
     yield _path(hit, paths)
     yield str(hit.excerpt.line)
     yield str(hit.excerpt.end_line)
@@ -103,16 +103,16 @@ def _columns(hit: Hit, paths: PathStyle) -> Iterator[str]:
     yield f"{hit.score:.3f}"
     yield date_of(hit)
     yield hit.facts.kind
-    yield _bounded(heading_of(hit._replace(page=None)), _MAX_HEADING_CHARS)
-    yield _bounded(hit.excerpt.text, _MAX_EXCERPT_CHARS)
+    yield _truncate(heading_of(hit._replace(page=None)), _MAX_HEADING_CHARS)
+    yield _truncate(hit.excerpt.text, _MAX_EXCERPT_CHARS)
 
 
-def _bounded(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     line = " ".join(text.split())
     return single_line(line if len(line) <= most else f"{line[: most - 1]}…")
 
 
-def _numbered(hit: Hit, paths: PathStyle) -> Iterator[str]:
+def _numbered_rows(hit: Hit, paths: PathStyle) -> Iterator[str]:
     for number, text in enumerate(hit.text.removesuffix("\n").split("\n"), hit.start_line):
         yield f"{_path(hit, paths)}:{number}:{_with_tabs(text.removesuffix(chr(13)))}"
 
@@ -124,20 +124,20 @@ def _with_tabs(text: str) -> str:
 def _matching_lines(hit: Hit, paths: PathStyle) -> Iterator[str]:
     """Yield the lines that contain matches, or else the first line of the excerpt."""
     texts = hit.text.removesuffix("\n").split("\n")
-    numbered_lines = window(hit, n_lines=_ALL_LINES)
+    numbered_lines = excerpt_window(hit, n_lines=_ALL_LINES)
     marked = [
         numbered_line
         for numbered_line in numbered_lines
         if any(span.style is Style.MATCH for span in numbered_line.spans)
     ]
-    for numbered_line in marked or window(hit, n_lines=1):
+    for numbered_line in marked or excerpt_window(hit, n_lines=1):
         text = texts[numbered_line.number - hit.start_line].removesuffix("\r")
         yield f"{_path(hit, paths)}:{numbered_line.number}:{_with_tabs(text[:MAX_LINE_CHARS])}"
 
 
-def _markdown(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
+def _markdown_lines(number: int, hit: Hit, paths: PathStyle) -> Iterator[str]:
     place = re.sub(r"([\\\[\]`*_<])", r"\\\1", f"{_path(hit, paths)}:{hit.excerpt.line}")
-    facts = [_bounded(heading_of(hit), _MAX_HEADING_CHARS), date_of(hit), f"{hit.score:.2f}"]
+    facts = [_truncate(heading_of(hit), _MAX_HEADING_CHARS), date_of(hit), f"{hit.score:.2f}"]
     yield f"{number}. [{place}]({file_uri(hit.path, page=hit.page)}) {' · '.join(fact for fact in facts if fact)}"
     yield ""
     if not hit.excerpt.text:

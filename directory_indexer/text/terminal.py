@@ -21,7 +21,15 @@ from rich.text import Text
 
 from directory_indexer.storage.documents.runs import RunProgress
 from directory_indexer.text.formatting import Line, Span, Style, printable
-from directory_indexer.text.progress import IndexSteps, Pace, PaceMeter, details, headline, phase_name, work_of
+from directory_indexer.text.progress import (
+    IndexSteps,
+    Pace,
+    PaceMeter,
+    phase_name,
+    progress_details,
+    progress_headline,
+    work_of,
+)
 
 _STYLES = {
     Style.PLAIN: RichStyle(),
@@ -62,9 +70,9 @@ def styled(lines: Iterable[Line], *, width: int, environ: Mapping[str, str]) -> 
     for line in lines:
         if not line.indent:
             # The terminal wraps the line, so that a path can be copied and clicked as a whole.
-            console.print(_text(*_fitted(line.spans, width)), soft_wrap=True)
+            console.print(_rich_text(*_fit_to_width(line.spans, width)), soft_wrap=True)
             continue
-        head, body = _text(line.head), _text(*line.spans)
+        head, body = _rich_text(line.head), _rich_text(*line.spans)
         for part in body.wrap(console, max(width - line.indent, _MIN_WIDTH)) or [body]:
             head.pad_right(line.indent - head.cell_len)
             console.print(head.append_text(part), soft_wrap=True)
@@ -139,22 +147,22 @@ def progress_display(
     grid.add_column(ratio=1)
     grid.add_column(justify="right", no_wrap=True, min_width=len("10 %, about 9 h 50 min left"))
     bar = ProgressBar(total=work.total or None, completed=work.done, pulse=not work.done, animation_time=at)
-    grid.add_row(Text(name), bar, Text(headline(progress, pace)))
-    below = (details(progress, pace), advice)
+    grid.add_row(Text(name), bar, Text(progress_headline(progress, pace)))
+    below = (progress_details(progress, pace), advice)
     notes = [Text(note, style=_STYLES[Style.NOTE], no_wrap=True, overflow="ellipsis") for note in below if note]
     return Group(*above, grid, *notes)
 
 
-def _text(*spans: Span) -> Text:
-    text = Text.assemble(*((printable(span.text), _style(span)) for span in spans), tab_size=_TAB_SIZE)
+def _rich_text(*spans: Span) -> Text:
+    text = Text.assemble(*((printable(span.text), _rich_style(span)) for span in spans), tab_size=_TAB_SIZE)
     text.rstrip()
     return text
 
 
-def _fitted(spans: Sequence[Span], width: int) -> list[Span]:
+def _fit_to_width(spans: Sequence[Span], width: int) -> list[Span]:
     """Shorten headings, names and paths of hits until a line fits; its first span stays whole."""
     fitted = [span._replace(text=printable(span.text).expandtabs(_TAB_SIZE)) for span in spans]
-    for style, least, shortened in _SHORTENED:
+    for style, least, shortened in _SHORTENERS:
         for number, span in enumerate(fitted[1:], 1):
             excess = cell_len("".join(part.text for part in fitted).rstrip()) - width
             if excess > 0 and span.style is style:
@@ -201,7 +209,7 @@ _BETWEEN_HEADINGS = " > "
 _MIN_HEADING_CHARS = 16
 _MIN_PATH_CHARS = 32
 _MIN_NAME_CHARS = 20
-_SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
+_SHORTENERS: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.PLACE, _MIN_HEADING_CHARS, _heading_within),
     (Style.HIT, _MIN_PATH_CHARS, _path_within),
     (Style.PLACE, 0, _heading_within),
@@ -211,5 +219,5 @@ _SHORTENED: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
 """Styles that are shortened, in this order, and the minimum width of each."""
 
 
-def _style(span: Span) -> RichStyle:
+def _rich_style(span: Span) -> RichStyle:
     return _STYLES[span.style] + RichStyle(link=span.link) if span.link else _STYLES[span.style]

@@ -22,7 +22,7 @@ from directory_indexer.text.results import (
     search_notes,
     without_near_misses,
 )
-from directory_indexer.text.rows import TSV_COLUMNS, Format, rows, search_rows
+from directory_indexer.text.rows import TSV_COLUMNS, Format, format_rows, search_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -301,14 +301,14 @@ def test_paths_in_a_pipe_are_relative_below_the_working_directory_and_no_options
 ) -> None:
     here = PathStyle("/home/ann/notes")
     hits = tuple(hit._replace(path=file_path(path)) for path in ("/home/ann/notes/-x.md", "/srv/b.md", hit.path))
-    shown = rows(result._replace(hits=hits), Format.PATHS, paths=here)
+    shown = format_rows(result._replace(hits=hits), Format.PATHS, paths=here)
     assert shown.splitlines() == ["./-x.md", "/srv/b.md", "bread.md"]
 
 
 def test_paths_that_end_with_nul_are_exact_whatever_is_in_them(result: SearchResult, hit: Hit) -> None:
     names = ("a\nb.md", "a\\nb.md", "caf\udce9.md", "-x.md")
     hits = tuple(hit._replace(path=file_path(f"/srv/{name}")) for name in names)
-    shown = rows(result._replace(hits=(*hits, hits[0])), Format.NULL_PATHS, paths=PathStyle("/srv"))
+    shown = format_rows(result._replace(hits=(*hits, hits[0])), Format.NULL_PATHS, paths=PathStyle("/srv"))
     assert shown == "a\nb.md\0a\\nb.md\0caf\udce9.md\0./-x.md\0"
 
 
@@ -318,23 +318,23 @@ def test_no_form_lets_a_hostile_file_forge_a_hit(result: SearchResult, hit: Hit,
     evil = hit._replace(
         path=file_path(f"/srv/{hostile}"), heading=hostile, text=hostile, excerpt=Excerpt(hostile, 1, 2)
     )
-    shown = rows(result._replace(hits=(evil,)), form, paths=ABSOLUTE)
+    shown = format_rows(result._replace(hits=(evil,)), form, paths=ABSOLUTE)
     assert not set(shown) & set("\x1b\x07\r")
     assert not [row for row in shown.splitlines() if row.startswith("/etc")]
 
 
 def test_columns_are_named_and_the_same_for_every_hit(result: SearchResult, hit: Hit) -> None:
     odd = hit._replace(heading="", text="long " * 1000, excerpt=Excerpt("long\t\n" * 1000, 1, 1000))
-    table = rows(result._replace(hits=(hit, odd)), Format.TSV, paths=ABSOLUTE).splitlines()
+    table = format_rows(result._replace(hits=(hit, odd)), Format.TSV, paths=ABSOLUTE).splitlines()
     assert table[0].split("\t") == list(TSV_COLUMNS)
     assert {row.count("\t") for row in table} == {len(TSV_COLUMNS) - 1}
     assert max(map(len, table)) < 500
 
 
 def test_like_grep_each_line_that_matched_has_its_place(result: SearchResult) -> None:
-    assert rows(result, Format.GREP, paths=ABSOLUTE) == "/home/ann/notes/bread.md:12:Bake with steam,\n"
+    assert format_rows(result, Format.GREP, paths=ABSOLUTE) == "/home/ann/notes/bread.md:12:Bake with steam,\n"
 
 
 def test_as_json_lines_every_hit_is_an_object(result: SearchResult) -> None:
-    (line,) = rows(result, Format.JSONL, paths=ABSOLUTE).splitlines()
+    (line,) = format_rows(result, Format.JSONL, paths=ABSOLUTE).splitlines()
     assert json.loads(line)["path"] == "/home/ann/notes/bread.md"

@@ -1,7 +1,15 @@
 from __future__ import annotations
 
 from directory_indexer.storage.documents.runs import Phase, RunProgress
-from directory_indexer.text.progress import IndexSteps, Pace, PaceMeter, ProgressLines, details, headline, work_of
+from directory_indexer.text.progress import (
+    IndexSteps,
+    Pace,
+    PaceMeter,
+    ProgressLines,
+    progress_details,
+    progress_headline,
+    work_of,
+)
 
 MIB = 1024 * 1024
 
@@ -80,25 +88,27 @@ def test_a_walk_has_no_total_and_no_time_left() -> None:
     meter.observe(RunProgress(Phase.WALKING), at=0)
     progress = RunProgress(Phase.WALKING, files_done=500)
     pace = meter.observe(progress, at=5)
-    assert (headline(progress, pace), details(progress, pace)) == ("", "500 files")
+    assert (progress_headline(progress, pace), progress_details(progress, pace)) == ("", "500 files")
 
 
 def test_progress_is_said_in_words() -> None:
     progress = reading(30 * MIB, files_done=1204, files_total=5600, n_failed=3)
     pace = Pace(12 * MIB, 120)
-    assert headline(progress, pace) == "30 %, about 2 min left"
-    assert details(progress, pace) == "1,204 of 5,600 files, 30 MiB of 100 MiB, 12 MiB/s, 3 failed"
+    assert progress_headline(progress, pace) == "30 %, about 2 min left"
+    assert progress_details(progress, pace) == "1,204 of 5,600 files, 30 MiB of 100 MiB, 12 MiB/s, 3 failed"
     embedding = RunProgress(Phase.EMBEDDING, chunks_done=10, chunks_total=20)
-    assert details(embedding, Pace(0.5, 20)) == "10 of 20 passages, 30/min"
-    assert headline(embedding, Pace(5, 10)) == "50 %, about 10 s left"
-    assert headline(embedding, Pace(5, 4200)) == "50 %, about 1 h 10 min left"
-    assert details(RunProgress(Phase.WAITING), Pace()) == "another process is writing to the index"
-    assert details(RunProgress(Phase.WAITING, waits_for="process 7 is writing"), Pace()) == "process 7 is writing"
+    assert progress_details(embedding, Pace(0.5, 20)) == "10 of 20 passages, 30/min"
+    assert progress_headline(embedding, Pace(5, 10)) == "50 %, about 10 s left"
+    assert progress_headline(embedding, Pace(5, 4200)) == "50 %, about 1 h 10 min left"
+    assert progress_details(RunProgress(Phase.WAITING), Pace()) == "another process is writing to the index"
+    assert (
+        progress_details(RunProgress(Phase.WAITING, waits_for="process 7 is writing"), Pace()) == "process 7 is writing"
+    )
 
 
 def test_a_first_pass_that_still_learns_is_not_said_to_stand_at_nothing() -> None:
-    assert headline(RunProgress(Phase.COVERING, chunks_total=2931), Pace()) == "preparing"
-    assert headline(RunProgress(Phase.COVERING, chunks_done=512, chunks_total=2931), Pace()) == "17 %"
+    assert progress_headline(RunProgress(Phase.COVERING, chunks_total=2931), Pace()) == "preparing"
+    assert progress_headline(RunProgress(Phase.COVERING, chunks_done=512, chunks_total=2931), Pace()) == "17 %"
 
 
 def test_a_short_run_writes_no_line() -> None:
