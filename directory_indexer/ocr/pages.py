@@ -18,7 +18,7 @@ from directory_indexer.formats.pdf.rendering import Drawing, draw_page, encode_p
 from directory_indexer.formats.recognition import format_of
 from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
-from directory_indexer.parsing.contents import Members, budget_of, content_of
+from directory_indexer.parsing.contents import Members, container_budget, read_content
 from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import open_large
@@ -154,7 +154,7 @@ def content_of_page(path: FilePath, on_disk: SourceFile, policy: ParsePolicy) ->
 
 def _file(path: FilePath, policy: ParsePolicy) -> bytes:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
-    content = content_of(path, policy, budget, follow_links=policy.follow_symlinks)
+    content = read_content(path, policy, budget, follow_links=policy.follow_symlinks)
     if not isinstance(content, bytes):
         raise ExtractionError("is not there any more")
     return content
@@ -174,7 +174,7 @@ class _Container:
             self._opened.close()
             self._members, self._which = None, (on_disk, policy)
             large = self._opened.enter_context(open_large(on_disk, follow_symlinks=policy.follow_symlinks))
-            self._members = Members(large.file, on_disk.path, policy, lambda: budget_of(on_disk.size, policy))
+            self._members = Members(large.file, on_disk.path, policy, lambda: container_budget(on_disk.size, policy))
         return self._members.content(path)
 
 

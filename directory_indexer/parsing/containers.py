@@ -23,7 +23,7 @@ from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.formats.extraction import extract_as_text, require_text
 from directory_indexer.formats.recognition import format_of
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.parsing.contents import MemberPaths, budget_of, name_of
+from directory_indexer.parsing.contents import MemberPaths, container_budget, member_name
 from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.one_file import NO_MAIL, Mail, format_origin, outcome_of, parse_content, read_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
@@ -40,7 +40,7 @@ _NO_HASH = ContentHash(b"")
 """Stands for the hash of a container until it has been read to its end."""
 
 _Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
-_FindOut: TypeAlias = Callable[[], ParseOutcome]
+_ComputeOutcome: TypeAlias = Callable[[], ParseOutcome]
 
 
 def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
@@ -52,13 +52,13 @@ def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Ou
         kind, file_format = format_of(content.source.path, content.content, policy.added)
         if file_format.open is None:
             return parse_content(content, request, policy)
-        opened = _Opened(io.BytesIO(content.content), kind, content, content_hash(content.content))
+        opened = _OpenedContainer(io.BytesIO(content.content), kind, content, content_hash(content.content))
         return _parse_container(opened, request, policy)
     is_large = isinstance(content, SkippedFile) and content.reason is SkipReason.TOO_LARGE
     return _parse_large(content, request, policy) if is_large else content
 
 
-class _Opened(NamedTuple):
+class _OpenedContainer(NamedTuple):
     """An open container: `content` has its stamp, and for a large one only the first bytes."""
 
     file: BinaryIO
@@ -77,7 +77,9 @@ def _parse_large(too_large: ParseOutcome, request: ParseRequest, policy: ParsePo
             large.file.seek(0)
             of_content = _sample_hash(large) if file_format.is_sampled else (yield from _hash_of(large))
             large.file.seek(0)
-            outcome = yield from _parse_container(_Opened(large.file, kind, content, of_content), request, policy)
+            outcome = yield from _parse_container(
+                _OpenedContainer(large.file, kind, content, of_content), request, policy
+            )
             return FileFailure(large.source.path, Stage.READ, "changes while it is read") if large.is_other else outcome
     except OSError as error:
         return FileFailure(request.source.path, Stage.READ, (error.strerror or type(error).__name__).lower())
@@ -99,7 +101,7 @@ def _hash_of(large: LargeFile) -> Generator[MemberOutcomes, None, ContentHash]:
     return of_content
 
 
-def _parse_container(opened: _Opened, request: ParseRequest, policy: ParsePolicy) -> _Outcomes:
+def _parse_container(opened: _OpenedContainer, request: ParseRequest, policy: ParsePolicy) -> _Outcomes:
     content = opened.content
     if opened.hash == request.known_hash:
         return UnchangedFile(content.source, opened.hash, content.seen_ns)
@@ -118,38 +120,38 @@ def _parse_container(opened: _Opened, request: ParseRequest, policy: ParsePolicy
 class _Container:
     """A container while its members are parsed; `outcome` is finally its own."""
 
-    def __init__(self, opened: _Opened, request: ParseRequest, policy: ParsePolicy, parts: Parts) -> None:
+    def __init__(self, opened: _OpenedContainer, request: ParseRequest, policy: ParsePolicy, parts: Parts) -> None:
         self._opened = opened
         self._policy = policy
         self._parts = parts
-        self._budget = budget_of(opened.content.source.size, policy)
+        self._budget = container_budget(opened.content.source.size, policy)
         self._known = dict(request.known_members)
         self._known_paths = sorted(self._known)
         self._paths = MemberPaths()
         self._root = self._paths.within(request.source.path)
         self._rules = rules_for_members(policy.members)
-        self.outcome: ParseOutcome = _failure(opened.content, "was not read to its end")
+        self.outcome: ParseOutcome = _file_failure(opened.content, "was not read to its end")
 
     def parse_members(self) -> Iterator[None]:
         """Parse all members step by step, and then the text of the container itself."""
         opened = self._opened
         find_out = yield from self._parse(opened.file, opened.kind, opened.content, self._root, NO_MAIL)
-        self.outcome = _of_container(find_out(), opened.hash)
+        self.outcome = _with_hash_of_container(find_out(), opened.hash)
 
     def _parse(
         self, file: BinaryIO, kind: str, content: FileContent, directory: FilePath, mail: Mail
-    ) -> Generator[None, None, _FindOut]:
+    ) -> Generator[None, None, _ComputeOutcome]:
         """Parse the members of a container, and return a function that parses the container's own text."""
         path, n_before = content.source.path, self._parts.n_steps
         try:
-            contents = _contents(file, kind, self._budget)
+            contents = _open_contents(file, kind, self._budget)
             if contents.is_message:
                 content, mail = content._replace(inherited=Metadata()), self._mail_of(contents, content)
             for member in contents.members:
-                named = member._replace(name=name_of(member, path, self._policy))
+                named = member._replace(name=member_name(member, path, self._policy))
                 yield from self._parse_member(named, directory, mail)
         except Exception as error:  # noqa: BLE001 - one bad container never stops a run
-            return partial(_of_broken, content, error, has_members=self._parts.n_steps > n_before)
+            return partial(_outcome_of_broken_container, content, error, has_members=self._parts.n_steps > n_before)
         has_members = self._parts.n_steps > n_before
         if contents.document is None or (has_members and not contents.document.text.strip()):
             return lambda: ParsedFile(content.source, _NO_HASH, FileFacts(kind), (), seen_ns=content.seen_ns)
@@ -169,16 +171,18 @@ class _Container:
         if decision and decision.is_ignored and decision.precedence != Precedence.SECRET:
             self._parts.n_ignored += 1
         elif decision and decision.is_ignored:
-            self._take(content, partial(_skipped, source, SkipReason.SECRET, decision.rule.removeprefix("secret: ")))
+            self._take_outcome(
+                content, partial(_skipped_file, source, SkipReason.SECRET, decision.rule.removeprefix("secret: "))
+            )
         elif member.problem is not None:
-            self._take(content, partial(_problem, content, member.problem))
+            self._take_outcome(content, partial(_outcome_of_problem, content, member.problem))
         elif not member.content:
-            self._take(content, partial(_skipped, source, SkipReason.EMPTY))
+            self._take_outcome(content, partial(_skipped_file, source, SkipReason.EMPTY))
         elif (recognised := format_of(path, member.content, self._policy.added))[1].open is not None:
             yield from self._parse_inner(content, recognised[0], mail)
         else:
             request = ParseRequest(source, self._known.get(path) if mail.is_known else None)
-            self._take(content, partial(parse_content, content, request, self._policy, self._budget))
+            self._take_outcome(content, partial(parse_content, content, request, self._policy, self._budget))
         yield
         if self._budget.is_spent:
             raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read")
@@ -186,22 +190,22 @@ class _Container:
     def _parse_inner(self, content: FileContent, kind: str, mail: Mail) -> Iterator[None]:
         """Parse the members of a nested container, then its own text, as a separate step."""
         path = content.source.path
-        if mail.is_known and self._keep(path, content_hash(content.content)):
+        if mail.is_known and self._keep_if_unchanged(path, content_hash(content.content)):
             return
         number, loss = self._parts.next_step()
         if loss is None and self._budget.depth == MAX_DEPTH:
             loss = f"lies in more containers than are opened ({MAX_DEPTH})"
         if loss is not None:
-            self._parts.take(number, partial(_failure, content, loss))
+            self._parts.take(number, partial(_file_failure, content, loss))
             return
         yield
         self._budget.depth += 1
         directory = self._paths.within(path)
         find_out = yield from self._parse(io.BytesIO(content.content), kind, content, directory, mail)
         self._budget.depth -= 1
-        self._take(content, lambda: _of_container(find_out(), content_hash(content.content)))
+        self._take_outcome(content, lambda: _with_hash_of_container(find_out(), content_hash(content.content)))
 
-    def _keep(self, path: FilePath, of_content: ContentHash) -> bool:
+    def _keep_if_unchanged(self, path: FilePath, of_content: ContentHash) -> bool:
         """Keep a nested container with all of its members if the index has every one of them unchanged."""
         if self._known.get(path) != of_content:
             return False
@@ -213,53 +217,53 @@ class _Container:
         self._parts.keep([path, *inner])
         return True
 
-    def _take(self, content: FileContent, find_out: _FindOut) -> None:
+    def _take_outcome(self, content: FileContent, find_out: _ComputeOutcome) -> None:
         number, loss = self._parts.next_step()
         self._parts.take(number, find_out if loss is None else partial(self._without_parser, content, loss))
 
     def _without_parser(self, content: FileContent, loss: str) -> ParseOutcome:
         """Return the outcome of a member that crashed a worker: source code is indexed as plain text."""
         if not format_of(content.source.path, content.content, self._policy.added)[1].is_source_code:
-            return _failure(content, loss)
+            return _file_failure(content, loss)
         policy = self._policy._replace(extract=extract_as_text)
         return parse_content(content, ParseRequest(content.source, None), policy)
 
 
-def _contents(file: BinaryIO, kind: str, budget: Budget) -> Contents:
+def _open_contents(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     opened = FORMATS[kind].open
     if opened is None:
         raise ExtractionError(f"{kind} files hold no members")
     return opened(file, kind, budget)
 
 
-def _of_broken(content: FileContent, error: Exception, *, has_members: bool) -> ParseOutcome:
+def _outcome_of_broken_container(content: FileContent, error: Exception, *, has_members: bool) -> ParseOutcome:
     """Return the outcome of a container that cannot be read to its end; previous members are kept."""
     match error:
         case SkipFileError() if not has_members:
-            return _skipped(content.source, error.reason, error.message, content.seen_ns)
+            return _skipped_file(content.source, error.reason, error.message, content.seen_ns)
         case SkipFileError():
-            return _failure(content, f"{error.message}; the members before that are indexed")
+            return _file_failure(content, f"{error.message}; the members before that are indexed")
         case ExtractionError():
-            return _failure(content, error.message)
+            return _file_failure(content, error.message)
         case MemoryError():
-            return _failure(content, OUT_OF_MEMORY)
-    return _failure(content, format_origin(error))
+            return _file_failure(content, OUT_OF_MEMORY)
+    return _file_failure(content, format_origin(error))
 
 
-def _of_container(outcome: ParseOutcome, of_content: ContentHash) -> ParseOutcome:
+def _with_hash_of_container(outcome: ParseOutcome, of_content: ContentHash) -> ParseOutcome:
     """Return an outcome with the hash of the whole container, of which only the first bytes are in memory."""
     return outcome._replace(hash=of_content) if isinstance(outcome, ParsedFile | FileFailure) else outcome
 
 
-def _skipped(source: SourceFile, reason: SkipReason, detail: str = "", seen_ns: int = 0) -> SkippedFile:
+def _skipped_file(source: SourceFile, reason: SkipReason, detail: str = "", seen_ns: int = 0) -> SkippedFile:
     return SkippedFile(source.path, reason, detail, source, seen_ns)
 
 
-def _failure(content: FileContent, message: str) -> FileFailure:
+def _file_failure(content: FileContent, message: str) -> FileFailure:
     return FileFailure(content.source.path, Stage.EXTRACT, message, content.source, seen_ns=content.seen_ns)
 
 
-def _problem(content: FileContent, problem: ExtractionError) -> ParseOutcome:
+def _outcome_of_problem(content: FileContent, problem: ExtractionError) -> ParseOutcome:
     if isinstance(problem, SkipFileError):
-        return _skipped(content.source, problem.reason, problem.message)
-    return _failure(content, problem.message)
+        return _skipped_file(content.source, problem.reason, problem.message)
+    return _file_failure(content, problem.message)

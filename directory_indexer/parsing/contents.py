@@ -30,14 +30,14 @@ _BYTES_PER_MEMBER: Final = 1_000
 
 
 _SEPARATORS = re.compile(r"[/\\]+")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
+_WINDOWS_DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL_OR_DIRECTION = re.compile(r"[\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]")
 _MAX_NAME = 200
 _MAX_PARTS = 40
 _UNNAMED = "unnamed"
 
 
-def content_of(
+def read_content(
     path: FilePath, policy: ParsePolicy, budget: Budget, *, follow_links: bool = False
 ) -> bytes | SkippedFile | FileFailure:
     """Return the bytes of the file or member at a path, or the outcome that prevents reading it.
@@ -47,7 +47,7 @@ def content_of(
         ExtractionError: a container on the way is damaged, or has no such member.
         OSError: the container cannot be opened.
     """
-    on_disk = _file_of(path)
+    on_disk = _file_on_disk_of(path)
     if on_disk != path:
         with open_large(source_file(on_disk), follow_symlinks=follow_links) as large:
             return Members(large.file, on_disk, policy, lambda: budget).content(path)
@@ -94,9 +94,9 @@ class Members:
 
     def _from_the_start(self) -> Iterator[tuple[FilePath, Member]]:
         self._file.seek(0)
-        yield from self._within(self._file, self._container, MemberPaths(), self._budget())
+        yield from self._members_within(self._file, self._container, MemberPaths(), self._budget())
 
-    def _within(
+    def _members_within(
         self, file: BinaryIO, container: FilePath, paths: MemberPaths, budget: Budget
     ) -> Iterator[tuple[FilePath, Member]]:
         """Yield the members of a container, and of nested containers on the path to the target."""
@@ -107,15 +107,15 @@ class Members:
             raise ExtractionError(f"{display(container)} holds no files")
         directory = paths.within(container)
         for member in file_format.open(file, kind, budget).members:
-            at = paths.path_of(name_of(member, container, self._policy), directory)
+            at = paths.path_of(member_name(member, container, self._policy), directory)
             yield at, member
             if self._target.startswith(prefix_of(paths.within(at))):
                 budget.depth += 1
-                yield from self._within(io.BytesIO(member.content), at, paths, budget)
+                yield from self._members_within(io.BytesIO(member.content), at, paths, budget)
                 budget.depth -= 1
 
 
-def budget_of(size: int, policy: ParsePolicy) -> Budget:
+def container_budget(size: int, policy: ParsePolicy) -> Budget:
     """Return the budget for reading the members of a container of a size."""
     return Budget(
         n_bytes=MAX_BYTES + _BYTES_PER_BYTE * size,
@@ -151,7 +151,7 @@ class MemberPaths:
         return self.path_of(f"{stem[len(prefix_of(directory)) :]} ({self._n_uses[path]}){suffix}", directory)
 
 
-def name_of(member: Member, container: FilePath, policy: ParsePolicy) -> str:
+def member_name(member: Member, container: FilePath, policy: ParsePolicy) -> str:
     """Return the name of a member with its secrets masked; an unnamed one is called as its container."""
     name = member.name or os.path.splitext(os.path.basename(container))[0]
     return name if policy.include_secrets else redact(name)[0]
@@ -159,14 +159,14 @@ def name_of(member: Member, container: FilePath, policy: ParsePolicy) -> str:
 
 def safe_relative_path(name: str) -> str:
     """Return a safe relative path: without drive, root, `..` or control characters, and of bounded length."""
-    parts = [_CONTROL.sub("\ufffd", part) for part in _SEPARATORS.split(name)]
-    if parts and _DRIVE.fullmatch(parts[0]):
+    parts = [_CONTROL_OR_DIRECTION.sub("\ufffd", part) for part in _SEPARATORS.split(name)]
+    if parts and _WINDOWS_DRIVE.fullmatch(parts[0]):
         parts = parts[1:]
-    kept = [_shortened(part) for part in parts if part.strip(". ")]
+    kept = [_shorten_name(part) for part in parts if part.strip(". ")]
     return "/".join(kept[-_MAX_PARTS:]) or _UNNAMED
 
 
-def _file_of(path: FilePath) -> FilePath:
+def _file_on_disk_of(path: FilePath) -> FilePath:
     """Return the file on disk that contains the member at a path, or the path itself if it is not a member."""
     outer = path
     while not os.path.lexists(os_path(outer)):
@@ -177,7 +177,7 @@ def _file_of(path: FilePath) -> FilePath:
     return outer if os.path.isfile(os_path(outer)) else path
 
 
-def _shortened(name: str) -> str:
+def _shorten_name(name: str) -> str:
     if len(name) <= _MAX_NAME:
         return name
     stem, suffix = os.path.splitext(name)

@@ -14,7 +14,7 @@ from directory_indexer.formats.document import Document
 from directory_indexer.formats.extraction import extract, require_text
 from directory_indexer.formats.html_blocks import read_page
 from directory_indexer.formats.recognition import format_of
-from directory_indexer.parsing.contents import content_of
+from directory_indexer.parsing.contents import read_content
 from directory_indexer.parsing.one_file import extract_redacted, format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure
@@ -23,7 +23,7 @@ from directory_indexer.parsing.workers import run_tasks
 with lazily:
     from directory_indexer.formats.pdf.reader import extract_pdf
 
-_SECONDS = 120.0
+_TIMEOUT_SECONDS = 120.0
 _MEMORY_BYTES = 2 << 30
 
 
@@ -43,22 +43,22 @@ def read_document(request: ConversionRequest, policy: ParsePolicy) -> Document:
         UsageError: there is nothing to read, or it cannot be read; the message says why.
         UnavailableError: no worker process can be started.
     """
-    task = Task((request,), (policy.limits or Limits(_SECONDS, _MEMORY_BYTES, _SECONDS),))
+    task = Task((request,), (policy.limits or Limits(_TIMEOUT_SECONDS, _MEMORY_BYTES, _TIMEOUT_SECONDS),))
     [(_, result)] = run_tasks(partial(_document_of, policy=policy), [task], n_workers=1, scratch=policy.scratch)
     if isinstance(result, Document):
         return result
-    message = result.message if isinstance(result, WorkerFailure | FileFailure) else _why_skipped(result)
+    message = result.message if isinstance(result, WorkerFailure | FileFailure) else _describe_skip(result)
     raise UsageError(f"{display(request.path)} cannot be converted: {message}")
 
 
-def _why_skipped(skipped: SkippedFile) -> str:
+def _describe_skip(skipped: SkippedFile) -> str:
     return ", ".join(filter(None, (skipped.reason, skipped.detail)))
 
 
 def _document_of(request: ConversionRequest, *, policy: ParsePolicy) -> Document | SkippedFile | FileFailure:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
     try:
-        return _read(request, policy, budget)
+        return _read_within_budget(request, policy, budget)
     except SkipFileError as error:
         if error.reason is SkipReason.SECRET:
             return SkippedFile(request.path, error.reason, error.message)
@@ -71,13 +71,15 @@ def _document_of(request: ConversionRequest, *, policy: ParsePolicy) -> Document
         return FileFailure(request.path, Stage.EXTRACT, format_origin(error))
 
 
-def _read(request: ConversionRequest, policy: ParsePolicy, budget: Budget) -> Document | SkippedFile | FileFailure:
+def _read_within_budget(
+    request: ConversionRequest, policy: ParsePolicy, budget: Budget
+) -> Document | SkippedFile | FileFailure:
     path, content, follow_links = request
-    source = content if content is not None else content_of(path, policy, budget, follow_links=follow_links)
-    return _extracted(source, path, budget, policy) if isinstance(source, bytes) else source
+    source = content if content is not None else read_content(path, policy, budget, follow_links=follow_links)
+    return _extract_redacted(source, path, budget, policy) if isinstance(source, bytes) else source
 
 
-def _extracted(content: bytes, path: FilePath, budget: Budget, policy: ParsePolicy) -> Document:
+def _extract_redacted(content: bytes, path: FilePath, budget: Budget, policy: ParsePolicy) -> Document:
     """Extract a document for people, with its secrets masked: of an HTML page, tables instead of source lines."""
     kind, _ = format_of(path, content, policy.added)
     if kind == "html":

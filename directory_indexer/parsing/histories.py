@@ -51,10 +51,10 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
     of_content = content_hash("\n".join([policy.git_history, *tips]).encode())
     if of_content == request.known_hash:
         return UnchangedFile(source, of_content, seen_ns)
-    return _History(source, tips, of_content, seen_ns, request, policy).outcomes()
+    return _HistoryParser(source, tips, of_content, seen_ns, request, policy).outcomes()
 
 
-class _History:
+class _HistoryParser:
     """The state of parsing one history."""
 
     def __init__(
@@ -116,7 +116,7 @@ class _Git:
 
     def __init__(self, directory: Path, repository: Path, tips: Sequence[str]) -> None:
         objects = repository / "objects"
-        if _borrows(objects):
+        if _has_alternates(objects):
             raise ExtractionError("it borrows objects from another repository, which are not read")
         self._program = find_program("git")
         if not self._program:
@@ -128,7 +128,7 @@ class _Git:
             "GIT_OBJECT_DIRECTORY": str(objects),
             **_ISOLATION,
         }
-        _make_empty(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
+        _make_empty_repository(directory / "empty", is_sha256=any(len(tip) == _SHA256_DIGITS for tip in tips))
         if path_exists(repository / "shallow"):
             shallow = read_small_file(repository / "shallow", open_file)
             (directory / "empty" / "shallow").write_bytes(shallow)
@@ -208,10 +208,10 @@ def _commits_in(output: Sequence[str], mark: str) -> Iterator[Commit]:
         while (field := next(fields, None)) is not None and field != mark:
             if named := field.lstrip("\n"):
                 files.append(named)
-        yield Commit(name, author, _number(written_at), _number(committed_at), message, files)
+        yield Commit(name, author, _parse_number(written_at), _parse_number(committed_at), message, files)
 
 
-def _borrows(objects: Path) -> bool:
+def _has_alternates(objects: Path) -> bool:
     """Whether objects are outside the repository: then it would expose files outside the tracked directory.
 
     A link may point to any object directory or file; a pipe would block git.
@@ -227,7 +227,7 @@ def _borrows(objects: Path) -> bool:
     return path_exists(objects / "info" / "alternates")
 
 
-def _make_empty(repository: Path, *, is_sha256: bool) -> None:
+def _make_empty_repository(repository: Path, *, is_sha256: bool) -> None:
     for name in ("objects", "refs"):
         (repository / name).mkdir(parents=True)
     (repository / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
@@ -236,7 +236,7 @@ def _make_empty(repository: Path, *, is_sha256: bool) -> None:
     (repository / "config").write_text(core + extension, encoding="ascii")
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     return int(text) if text.lstrip("-").isdecimal() else 0
 
 

@@ -37,12 +37,12 @@ class WorkerFailures:
         """Yield the result of a worker, or what is certain about the file without one."""
         path = request.source.path
         if isinstance(result, MemberOutcomes):
-            yield self._progressed(path, result)
+            yield self._after_progress(path, result)
         elif not isinstance(result, WorkerFailure):
             self._progress.pop(path, None)
             yield result
         elif progress := self._progress.get(path):
-            yield from self._resume(request, progress, result)
+            yield from self._request_resumption(request, progress, result)
         else:
             yield from self._without_parser(request, result)
 
@@ -61,18 +61,20 @@ class WorkerFailures:
     ) -> Iterator[ParseOutcome]:
         """Yield the result of the retry, or a failure."""
         if isinstance(result, WorkerFailure):
-            yield _failure(read_file(request, self._policy), request, result)
+            yield _failure_after_loss(read_file(request, self._policy), request, result)
         elif not isinstance(result, MemberOutcomes):
             yield result
 
-    def _progressed(self, path: FilePath, part: MemberOutcomes) -> MemberOutcomes:
+    def _after_progress(self, path: FilePath, part: MemberOutcomes) -> MemberOutcomes:
         """Record the progress of a container, and drop outcomes that a resumed worker repeated."""
         before = self._progress.get(path)
         n_done = before.n_done if before else 0
         self._progress[path] = part._replace(n_done=max(n_done, part.n_done), outcomes=(), kept=())
         return part._replace(outcomes=tuple(outcome for outcome in part.outcomes if outcome[0] >= n_done))
 
-    def _resume(self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure) -> Iterator[ParseOutcome]:
+    def _request_resumption(
+        self, request: ParseRequest, progress: MemberOutcomes, lost: WorkerFailure
+    ) -> Iterator[ParseOutcome]:
         before = request.resumption
         broken = before.broken if before else ()
         is_same = before is not None and any(number == progress.n_done for number, _ in broken)
@@ -95,19 +97,19 @@ class WorkerFailures:
         if not isinstance(content, FileContent):
             yield content
         elif not lost.is_proven or not format_of(content, self._policy).is_source_code:
-            yield _failure(content, request, lost)
+            yield _failure_after_loss(content, request, lost)
         elif self._policy.is_wary or content.source.size > _LIGHT_BYTES:
             self._texts.append(request)
         else:
-            yield parse_content(content, request, as_text(self._policy))
+            yield parse_content(content, request, policy_for_plain_text(self._policy))
 
 
-def as_text(policy: ParsePolicy) -> ParsePolicy:
+def policy_for_plain_text(policy: ParsePolicy) -> ParsePolicy:
     """Return a policy that parses files as plain text."""
     return policy._replace(extract=extract_as_text)
 
 
-def _failure(
+def _failure_after_loss(
     content: FileContent | SkippedFile | FileFailure, request: ParseRequest, lost: WorkerFailure
 ) -> ParseOutcome:
     if not isinstance(content, FileContent):

@@ -41,7 +41,7 @@ with lazily:
     from directory_indexer.secrets.redaction import Redaction, redact_document
 
 _KEY_STORE_HEAD_BYTES = 1 << 16
-_PAGE = "html"
+_WEB_PAGE_KIND = "html"
 
 
 class Mail:
@@ -120,9 +120,9 @@ def outcome_of(
     """Return the outcome of a file whose document is extracted by a function."""
     path = file.source.path
     try:
-        return _parsed(file, of_content, extract, policy)
+        return _parse_extracted(file, of_content, extract, policy)
     except SkipFileError as error:
-        return _skipped(file, error.reason, error.message)
+        return _skipped_file(file, error.reason, error.message)
     except ReaderError as error:
         return FileFailure(path, Stage.EXTRACT, error.message)
     except ExtractionError as error:
@@ -188,7 +188,7 @@ def with_inherited(document: Document, inherited: Metadata) -> Document:
 def _is_fetched_page(file: FileContent, policy: ParsePolicy) -> bool:
     """Whether a file is a web page, which is read without menus and banners."""
     path = file.source.path
-    if policy.descriptions is None or recognition.format_of(path, file.content, policy.added)[0] != _PAGE:
+    if policy.descriptions is None or recognition.format_of(path, file.content, policy.added)[0] != _WEB_PAGE_KIND:
         return False
     description = policy.descriptions.of(path)
     return description is not None and description.is_fetched
@@ -197,10 +197,10 @@ def _is_fetched_page(file: FileContent, policy: ParsePolicy) -> bool:
 def _read_page(content: bytes) -> Document:
     if not content:
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
-    return extraction.require_text(read_page(content, _PAGE))
+    return extraction.require_text(read_page(content, _WEB_PAGE_KIND))
 
 
-def _parsed(
+def _parse_extracted(
     file: FileContent, of_content: ContentHash, extract: Callable[[], Document], policy: ParsePolicy
 ) -> ParseOutcome:
     path = file.source.path
@@ -210,7 +210,7 @@ def _parsed(
     )
     document = redaction.document
     if document.scans and not document.text.strip():
-        return _skipped(file, SkipReason.NO_TEXT, _pages_of(document.scans))._replace(scans=document.scans)
+        return _skipped_file(file, SkipReason.NO_TEXT, _list_pages(document.scans))._replace(scans=document.scans)
     facts = document.facts
     if not facts.language and (document.kind in GROUPS["docs"] or document.kind not in FORMATS):
         facts = facts._replace(language=language_of_document(document.text))
@@ -230,7 +230,7 @@ def _parsed(
     )
 
 
-def _pages_of(scans: Sequence[Scan]) -> str:
+def _list_pages(scans: Sequence[Scan]) -> str:
     """Format the state of scanned pages of a file that has nothing else."""
     n_waiting = sum(scan.waits for scan in scans)
     problems = {scan.problem for scan in scans if scan.problem}
@@ -239,5 +239,5 @@ def _pages_of(scans: Sequence[Scan]) -> str:
     return f"OCR found none; {min(problems)}" if problems else "OCR found none"
 
 
-def _skipped(file: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
+def _skipped_file(file: FileContent, reason: SkipReason, detail: str) -> SkippedFile:
     return SkippedFile(file.source.path, reason, detail, file.source, file.seen_ns)

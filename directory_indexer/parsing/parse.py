@@ -27,7 +27,7 @@ from directory_indexer.parsing.workers import run_tasks
 
 with lazily:
     from directory_indexer.parsing.containers import parse_file
-    from directory_indexer.parsing.losses import WorkerFailures, as_text
+    from directory_indexer.parsing.losses import WorkerFailures, policy_for_plain_text
 
 
 _LIGHT_BYTES = 1 << 18
@@ -37,7 +37,7 @@ _BYTES_PER_TASK = 1 << 20
 
 _CODE_BYTES = 256 << 20
 _OTHER_BYTES = 512 << 20  # a small PDF may contain large images
-_BYTES_PER_BYTE = 100
+_MEMORY_PER_INPUT_BYTE = 100
 _CLOCK_FACTOR = 10
 _MB = 1_000_000
 _NO_OUTCOME = "had the process that read it answer something else"
@@ -72,22 +72,22 @@ def _parse_heavy(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[ParseOutcome | MemberOutcomes]:
     losses = WorkerFailures(policy)
-    for request, result in _parse_elsewhere(requests, policy, must_stop):
+    for request, result in _parse_in_workers(requests, policy, must_stop):
         yield from losses.settle(request, result)
     while again := losses.take_resumed():
-        for request, result in _parse_elsewhere(again, policy, must_stop):
+        for request, result in _parse_in_workers(again, policy, must_stop):
             yield from losses.settle(request, result)
     if again := losses.take_texts():
-        for request, result in _parse_elsewhere(again, as_text(policy), must_stop):
+        for request, result in _parse_in_workers(again, policy_for_plain_text(policy), must_stop):
             yield from losses.give_up(request, result)
 
 
-def _parse_elsewhere(
+def _parse_in_workers(
     requests: Iterable[ParseRequest], policy: ParsePolicy, must_stop: Callable[[], bool]
 ) -> Iterator[tuple[ParseRequest, ParseOutcome | MemberOutcomes | WorkerFailure]]:
     tasks = _tasks(requests, policy)
     results = run_tasks(
-        partial(_in_worker, policy=policy),
+        partial(_parse_in_worker, policy=policy),
         tasks,
         n_workers=policy.n_workers,
         scratch=policy.scratch,
@@ -98,7 +98,7 @@ def _parse_elsewhere(
         yield request, result if is_answer else WorkerFailure(_NO_OUTCOME)  # type: ignore[misc]
 
 
-def _in_worker(request: ParseRequest, *, policy: ParsePolicy) -> object:
+def _parse_in_worker(request: ParseRequest, *, policy: ParsePolicy) -> object:
     # A lazily imported function cannot be pickled.
     return parse_file(request, policy)
 
@@ -123,18 +123,18 @@ def _tasks(requests: Iterable[ParseRequest], policy: ParsePolicy) -> Iterator[Ta
     for request in requests:
         size = request.source.size
         if size > _LIGHT_BYTES or not _expected_format(request, policy).is_text:
-            yield _task([request], policy)
+            yield _make_task([request], policy)
             continue
         batch.append(request)
         n_bytes += size
         if len(batch) == _FILES_PER_TASK or n_bytes >= _BYTES_PER_TASK:
-            yield _task(batch, policy)
+            yield _make_task(batch, policy)
             batch, n_bytes = [], 0
     if batch:
-        yield _task(batch, policy)
+        yield _make_task(batch, policy)
 
 
-def _task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseRequest]:
+def _make_task(requests: list[ParseRequest], policy: ParsePolicy) -> Task[ParseRequest]:
     return Task(tuple(requests), tuple(policy.limits or _limits_of(request, policy) for request in requests))
 
 
@@ -152,5 +152,5 @@ def _limits_of(request: ParseRequest, policy: ParsePolicy) -> Limits:
     seconds = max(
         [seconds, *(added_format.seconds for added_format in policy.added if expected == added_format.format)]
     )
-    memory_bytes = (_CODE_BYTES if expected.is_source_code else _OTHER_BYTES) + _BYTES_PER_BYTE * size
+    memory_bytes = (_CODE_BYTES if expected.is_source_code else _OTHER_BYTES) + _MEMORY_PER_INPUT_BYTE * size
     return Limits(seconds, memory_bytes, _CLOCK_FACTOR * seconds)

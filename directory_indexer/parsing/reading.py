@@ -20,7 +20,7 @@ from directory_indexer.core.paths import exact_text
 from directory_indexer.core.safe_open import Opener, open_file
 from directory_indexer.formats.document import Metadata
 
-_TRIES = 3
+_MAX_ATTEMPTS = 3
 _SKIPPED_ERRORS = {
     errno.ELOOP: SkipReason.SYMLINK,
     errno.EMLINK: SkipReason.SYMLINK,  # on the BSDs
@@ -40,7 +40,7 @@ class LargeFile(NamedTuple):
     @property
     def is_other(self) -> bool:
         """Whether the file has changed since it was opened."""
-        return _stamp(os.fstat(self.file.fileno())) != _stamp(self.status)
+        return _stamp_of_status(os.fstat(self.file.fileno())) != _stamp_of_status(self.status)
 
 
 class FileContent(NamedTuple):
@@ -60,7 +60,7 @@ def read(
 ) -> FileContent | SkippedFile | FileFailure:
     """Read a file from a walk, or return why it no longer is what it was."""
     try:
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             content = _read_once(source, max_file_size, partial(opener, follow_links=follow_symlinks))
             if content is not None:
                 return content
@@ -70,7 +70,7 @@ def read(
         reason = _SKIPPED_ERRORS.get(error.errno or 0)
         if reason and (reason is not SkipReason.SYMLINK or error.filename in (None, exact_text(source.path))):
             return SkippedFile(source.path, reason, source=source)
-        return FileFailure(source.path, Stage.READ, _refusal(error))
+        return FileFailure(source.path, Stage.READ, _describe_os_error(error))
     return FileFailure(source.path, Stage.READ, "changes while it is read")
 
 
@@ -89,7 +89,7 @@ def open_large(source: SourceFile, *, follow_symlinks: bool = False) -> Iterator
         yield LargeFile(source_file_of_status(source.path, status, has_inode=source.inode != 0), file, seen_ns, status)
 
 
-def _refusal(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return "a directory on its path is a symbolic link now"
     return (error.strerror or type(error).__name__).lower()
@@ -109,7 +109,7 @@ def _read_once(
         if now.size > max_file_size:
             return SkippedFile(now.path, SkipReason.TOO_LARGE, source=now, seen_ns=seen_ns)
         content = _read_bytes(descriptor, now.size)
-        is_whole = len(content) == now.size and _stamp(os.fstat(descriptor)) == _stamp(before)
+        is_whole = len(content) == now.size and _stamp_of_status(os.fstat(descriptor)) == _stamp_of_status(before)
     finally:
         os.close(descriptor)
     return FileContent(now, content, seen_ns) if is_whole else None
@@ -124,5 +124,5 @@ def _read_bytes(descriptor: int, size: int) -> bytes:
     return content
 
 
-def _stamp(status: os.stat_result) -> tuple[int, int, int]:
+def _stamp_of_status(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns

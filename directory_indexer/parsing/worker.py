@@ -45,19 +45,19 @@ def work() -> None:
     """Process tasks until the input ends, or the worker has to be replaced."""
     source, target = _pipes()
     function = pickle.loads(read_frame(source))  # noqa: S301 - from the process that started this one
-    _let_kernel_decide()
+    _reset_signal_handlers()
     write_frame(target, READY)
     tasks: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_receive, args=(source, tasks), daemon=True).start()
+    threading.Thread(target=_receive_tasks, args=(source, tasks), daemon=True).start()
     at_first = _address_space()
     for number in range(1, _N_TASKS + 1):
         for item, limits in pickle.loads(tasks.get()):  # noqa: S301 - as above
-            _limit(limits)
-            for result in _results(function, item):
-                _unlimit()
+            _apply_limits(limits)
+            for result in _run_to_frames(function, item):
+                _lift_limits()
                 write_frame(target, result)
-                _limit(limits)
-            _unlimit()
+                _apply_limits(limits)
+            _lift_limits()
         is_last = number == _N_TASKS or _address_space() - at_first > _MAX_GROWTH
         write_frame(target, BYE if is_last else NEXT)
         if is_last:
@@ -90,7 +90,7 @@ def read_frame(source: IO[bytes]) -> bytes:
 
 def is_memory_limited() -> bool:
     """Whether the memory limit of this process is lower than when it started."""
-    return resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != _MEMORY_AT_FIRST[0]
+    return resource is not None and resource.getrlimit(resource.RLIMIT_AS)[0] != _INITIAL_MEMORY_LIMIT[0]
 
 
 def _pipes() -> tuple[IO[bytes], IO[bytes]]:
@@ -103,7 +103,7 @@ def _pipes() -> tuple[IO[bytes], IO[bytes]]:
     return source, target
 
 
-def _receive(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
+def _receive_tasks(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
     try:
         while True:
             tasks.put(read_frame(source))
@@ -111,36 +111,36 @@ def _receive(source: IO[bytes], tasks: SimpleQueue[bytes]) -> None:
         os._exit(1)  # the parent is gone
 
 
-def _results(function: Callable[[Any], object], item: object) -> Iterator[bytes]:
+def _run_to_frames(function: Callable[[Any], object], item: object) -> Iterator[bytes]:
     """Yield the pickled result of an item; a generator yields parts, and its return value is the last."""
     try:
         result = function(item)
         if isinstance(result, Generator):
-            result = yield from _parts(result)
-        yield LAST + _pickled(result)
+            result = yield from _part_frames(result)
+        yield LAST + _pickle_result(result)
     except MemoryError:
         yield LAST + pickle.dumps(WorkerFailure(OUT_OF_MEMORY, is_proven=is_memory_limited()))
     except Exception as error:  # noqa: BLE001 - whatever cannot leave the process
         yield LAST + pickle.dumps(WorkerFailure(f"could not be handed over ({type(error).__name__})"))
 
 
-def _parts(results: Generator[object, None, object]) -> Generator[bytes, None, object]:
+def _part_frames(results: Generator[object, None, object]) -> Generator[bytes, None, object]:
     while True:
         try:
             part = next(results)
         except StopIteration as end:
             return end.value
-        yield PART + _pickled(part)
+        yield PART + _pickle_result(part)
 
 
-def _pickled(result: object) -> bytes:
+def _pickle_result(result: object) -> bytes:
     content = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
     if len(content) < MAX_FRAME_BYTES:
         return content
     return pickle.dumps(WorkerFailure("could not be handed over (too large)"))
 
 
-def _let_kernel_decide() -> None:
+def _reset_signal_handlers() -> None:
     """Reset the signals of the limits to their defaults, which the parent may have blocked or ignored."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
@@ -150,7 +150,7 @@ def _let_kernel_decide() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
 
 
-def _limit(limits: Limits) -> None:
+def _apply_limits(limits: Limits) -> None:
     # The signals have no handlers: the kernel ends the process.
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, limits.seconds)
@@ -158,7 +158,7 @@ def _limit(limits: Limits) -> None:
     _limit_memory(_address_space() + limits.memory_bytes)
 
 
-def _unlimit() -> None:
+def _lift_limits() -> None:
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
@@ -168,7 +168,7 @@ def _unlimit() -> None:
 def _limit_memory(n_bytes: int | None) -> None:
     """Limit the address space on Linux: macOS has the limit, but refuses to set it."""
     if resource is not None and sys.platform == "linux":
-        soft, hard = _MEMORY_AT_FIRST
+        soft, hard = _INITIAL_MEMORY_LIMIT
         if n_bytes is not None and (soft == resource.RLIM_INFINITY or n_bytes < soft):
             soft = n_bytes
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
@@ -181,4 +181,4 @@ def _address_space() -> int:
         return int(file.read().split()[0]) * _PAGE_BYTES
 
 
-_MEMORY_AT_FIRST = resource.getrlimit(resource.RLIMIT_AS) if resource is not None else (0, 0)
+_INITIAL_MEMORY_LIMIT = resource.getrlimit(resource.RLIMIT_AS) if resource is not None else (0, 0)

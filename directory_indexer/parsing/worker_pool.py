@@ -31,9 +31,9 @@ from directory_indexer.parsing.worker import NEXT, PART, READY, read_frame, writ
 
 _TASKS_PER_WORKER = 2
 _MAX_FAILED_STARTS = 3
-_LOOK_SECONDS = 0.5
+_STOP_POLL_SECONDS = 0.5
 
-_RECORDS = frozenset(
+_MODULES_OF_RECORDS = frozenset(
     f"directory_indexer.{module}"
     for module in (
         "core.files",
@@ -50,14 +50,14 @@ _RECORDS = frozenset(
 
 _START_SECONDS = 300.0
 _END_SECONDS = 10.0
-_VARIABLES = (
+_PASSED_VARIABLES = (
     *("LANG", "LC_ALL", "LC_CTYPE", "SYSTEMROOT", "PATH"),
     *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH"),
 )
 """Environment variables of a worker: encoding, programs and library paths, but no keys of services."""
 
-_PLACES = ("TMPDIR", "TEMP", "TMP")
-_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
+_TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
+_SIGNALS_FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"})
 _CAN_COUNT_PROCESSOR_TIME = hasattr(signal, "setitimer")
 
 
@@ -110,7 +110,7 @@ class WorkerPool(Generic[Item, Result]):
             if not any(worker.tasks for worker in self._workers):
                 return
             with contextlib.suppress(Empty):
-                yield from self._take(self._events.get(timeout=_LOOK_SECONDS))
+                yield from self._results_of_event(self._events.get(timeout=_STOP_POLL_SECONDS))
             for worker in self._workers:
                 worker.end_if_late()
 
@@ -152,19 +152,19 @@ class WorkerPool(Generic[Item, Result]):
         self._workers.append(worker)
         return worker
 
-    def _take(self, event: WorkerEvent) -> Iterator[tuple[Item, Result | WorkerFailure]]:
+    def _results_of_event(self, event: WorkerEvent) -> Iterator[tuple[Item, Result | WorkerFailure]]:
         worker, content = event
         if worker not in self._workers:
             return
         if content is None:
             self._remove(worker)
-            yield from self._without_culprit(worker)
+            yield from self._failures_of_lost_worker(worker)
             self._again.extend(worker.rest())
         elif content == READY:
             self._n_failed_starts = 0
         elif worker.items:
             is_part = content.startswith(PART)
-            yield worker.items[0] if is_part else worker.items.popleft(), loaded(content[1:])
+            yield worker.items[0] if is_part else worker.items.popleft(), unpickle_result(content[1:])
         else:
             worker.finish_task()
             if content != NEXT:
@@ -175,7 +175,7 @@ class WorkerPool(Generic[Item, Result]):
         self._workers.remove(worker)
         worker.end()
 
-    def _without_culprit(self, worker: Worker) -> Iterator[tuple[Item, Result | WorkerFailure]]:
+    def _failures_of_lost_worker(self, worker: Worker) -> Iterator[tuple[Item, Result | WorkerFailure]]:
         """Remove the item in progress of a lost worker: it fails, or is retried alone if it may not be the cause."""
         if not worker.was_ready:
             self._n_failed_starts += 1
@@ -193,10 +193,10 @@ class WorkerPool(Generic[Item, Result]):
                 self._again.append(Task((item,), (limits,), was_tried=True))
 
 
-def loaded(content: bytes) -> Any:
+def unpickle_result(content: bytes) -> Any:
     """Unpickle a worker's result; anything but a result is a failure."""
     try:
-        return _Results(io.BytesIO(content)).load()
+        return _ResultUnpickler(io.BytesIO(content)).load()
     except Exception as error:  # noqa: BLE001 - arbitrary bytes can raise anything
         return WorkerFailure(f"could not be handed over ({type(error).__name__})")
 
@@ -297,7 +297,7 @@ class Worker:
             return FailureCause(f"took longer than {seconds:g} seconds", is_proven=is_proven, is_limit=True)
         if self._is_unreadable:
             return FailureCause("had the process that read it send nonsense", is_proven=True)
-        return FailureCause(f"ended the process that read it ({name})", is_proven=name not in _FROM_OUTSIDE)
+        return FailureCause(f"ended the process that read it ({name})", is_proven=name not in _SIGNALS_FROM_OUTSIDE)
 
     def _talk(self) -> None:
         try:
@@ -358,9 +358,9 @@ def start_process(environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
 
 def _environ(scratch: str) -> dict[str, str]:
     """Return the environment of a worker whose temporary files are in a directory that is removed after it ends."""
-    environ = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    environ = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
     # One heap for both threads: each further one takes 64 MB of address space.
-    return environ | {"MALLOC_ARENA_MAX": "1", **dict.fromkeys(_PLACES, scratch)}
+    return environ | {"MALLOC_ARENA_MAX": "1", **dict.fromkeys(_TEMPORARY_VARIABLES, scratch)}
 
 
 def _exit_name(code: int) -> str:
@@ -377,22 +377,22 @@ class WorkerEvent(NamedTuple):
     content: bytes | None
 
 
-class _Results(pickle.Unpickler):
+class _ResultUnpickler(pickle.Unpickler):
     """Unpickles only records, since the process that sent them has parsed untrusted input."""
 
     def find_class(self, module: str, name: str) -> object:
-        record = super().find_class(module, name) if module in _RECORDS else None
-        if isinstance(record, type) and record.__module__ in _RECORDS:
-            return _maker_of(record)
+        record = super().find_class(module, name) if module in _MODULES_OF_RECORDS else None
+        if isinstance(record, type) and record.__module__ in _MODULES_OF_RECORDS:
+            return _make_constructor(record)
         raise pickle.UnpicklingError(f"{module}.{name} is no record")
 
 
-class _Sealed(type):
+class _SealedRecord(type):
     def __setattr__(cls, name: str, value: object) -> None:
         raise pickle.UnpicklingError(f"{name} of {cls.__name__} cannot be set")
 
 
 @cache
-def _maker_of(record: type) -> type:
+def _make_constructor(record: type) -> type:
     """Return a class that creates instances of a record: a pickle can set attributes of every class in it."""
-    return _Sealed(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
+    return _SealedRecord(record.__name__, (), {"__slots__": (), "__new__": lambda _, *values: record(*values)})
