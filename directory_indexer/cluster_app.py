@@ -21,7 +21,7 @@ from directory_indexer.ranking.candidates import OTHER_MODEL
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.sparse import query_weights
-from directory_indexer.ranking.word_forms import Term, languages_of
+from directory_indexer.ranking.word_forms import Term, languages_to_stem
 from directory_indexer.search.background import BackgroundTask
 from directory_indexer.search.coverage_warnings import require_comparable
 from directory_indexer.search.requests import SearchMode, SearchRequest
@@ -177,7 +177,7 @@ class ClusterRetriever:
         self._scope = scope
         self._embedding = embedding
         has_keywords = request.mode is not SearchMode.SEMANTIC and plan.expression is not None
-        languages = languages_of(plan.query, snapshot.words)
+        languages = languages_to_stem(plan.query, snapshot.words)
         self._words = tuple(_required_words(plan.query))
         terms = plan.terms or [Term(word, frozenset((word,)), 0) for word in self._words]
         self._sparse = query_weights(terms, languages) if has_keywords and terms else None

@@ -21,7 +21,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.ranking.markup import readings
+from directory_indexer.ranking.markup import text_read_around_markup
 
 with lazily:
     from directory_indexer.ranking.han import simplified
@@ -44,19 +44,19 @@ UNSPACED_MARKS: Final = (
 """Vowel and tone marks, which SQLite treats as parts of words and Python not as letters."""
 
 
-def all_grams(run: str) -> str:
+def index_grams(run: str) -> str:
     """Split a run into overlapping n-grams, with the short ones at its end that make any part of it findable."""
-    size = size_in(run)
+    size = gram_size(run)
     return " ".join([run[at : at + size] for at in range(len(run))])
 
 
-def full_grams(run: str) -> str:
+def query_grams(run: str) -> str:
     """Split a run into the n-grams to search for, without the short ones at its end."""
-    size = size_in(run)
+    size = gram_size(run)
     return " ".join([run[at : at + size] for at in range(max(1, len(run) - size + 1))])
 
 
-def size_in(run: str) -> int:
+def gram_size(run: str) -> int:
     """Return the size of the n-grams of a run."""
     return GRAM_SIZES[1] if run[0] < "\u2000" else GRAM_SIZES[0]
 
@@ -66,7 +66,7 @@ def is_gram(word: str) -> bool:
     return not word.isascii() and bool(re.match(UNSPACED, word))
 
 
-def run_of(row: Sequence[str]) -> str:
+def join_grams(row: Sequence[str]) -> str:
     """Join consecutive n-grams to the run that they were cut from."""
     return "".join(gram[0] for gram in row[:-1]) + row[-1]
 
@@ -74,10 +74,10 @@ def run_of(row: Sequence[str]) -> str:
 def select_grams(grams: Sequence[str], n_chunks: Mapping[str, int], *, step: int) -> list[str]:
     """Select n-grams from all over a query: the rarest known one of each `step` consecutive ones."""
     groups = (grams[at : at + step] for at in range(0, len(grams), step))
-    return [min(group, key=lambda gram: n_chunks.get(gram) or _ABSENT) for group in groups]
+    return [min(group, key=lambda gram: n_chunks.get(gram) or _COUNT_IF_ABSENT) for group in groups]
 
 
-_ABSENT: Final = 1 << 62
+_COUNT_IF_ABSENT: Final = 1 << 62
 
 
 ANALYZER_VERSION: Final = 3
@@ -108,45 +108,51 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
     if heading.endswith("-"):  # a word broken at the end of a line may go on in the next one
         extra = extra_words(f"{text}\n{heading}\n{names}")
     else:
-        extra = {*_hump_parts(f"{text}\n{heading}\n{names}"), *_joins(f"{text}\n{heading}"), *_joins_of_file(names)}
+        extra = {
+            *_camel_case_parts(f"{text}\n{heading}\n{names}"),
+            *_joined_forms(f"{text}\n{heading}"),
+            *_joins_of_file(names),
+        }
     parts = " ".join(sorted(extra))
-    if plain_readings := readings(text):
-        parts = f"{parts} {fold(plain_readings)}"
-    return fold(text), parts, fold(heading), fold(title), fold(path)
+    if plain_readings := text_read_around_markup(text):
+        parts = f"{parts} {fold_spelling(plain_readings)}"
+    return fold_spelling(text), parts, fold_spelling(heading), fold_spelling(title), fold_spelling(path)
 
 
 @lru_cache(maxsize=64)
 def _joins_of_file(names: str) -> tuple[str, ...]:
-    """Return `_joins` of the title and path of a file, whose chunks come one after the other."""
-    return tuple(_joins(names))
+    """Return `_joined_forms` of the title and path of a file, whose chunks come one after the other."""
+    return tuple(_joined_forms(names))
 
 
-def fold(text: str) -> str:
+def fold_spelling(text: str) -> str:
     """Return text in the spelling of the index, except lower case and Latin accents, which SQLite folds."""
     if text.isascii():
         return text
-    return re.sub(UNSPACED, lambda run: f" {all_grams(run[0])} ", _respelled(text))
+    return re.sub(UNSPACED, lambda run: f" {index_grams(run[0])} ", _normalise_spelling(text))
 
 
-def words(text: str) -> list[str]:
+def split_into_words(text: str) -> list[str]:
     """Split text into words exactly as the index does."""
     if text.isascii():
         return text.encode().translate(_ASCII_WORDS).decode().split()
-    return _split(_lowered(fold(text)))
+    return _split_words(_lower_without_accents(fold_spelling(text)))
 
 
 def query_words(text: str) -> list[str]:
     """Split text into words to search for, without the short n-grams at the end of runs without spaces."""
     if text.isascii():
-        return words(text)
-    return _split(_lowered(re.sub(UNSPACED, lambda run: f" {full_grams(run[0])} ", _respelled(text))))
+        return split_into_words(text)
+    return _split_words(
+        _lower_without_accents(re.sub(UNSPACED, lambda run: f" {query_grams(run[0])} ", _normalise_spelling(text)))
+    )
 
 
 def split_unspaced(text: str) -> tuple[str, str]:
     """Return the runs without spaces, one a line, and the rest of a text; faster than splitting the runs."""
     if text.isascii() or not re.search(UNSPACED, text):
         return "", text
-    respelled = _respelled(text)
+    respelled = _normalise_spelling(text)
     return "\n".join(re.findall(UNSPACED, respelled)), re.sub(UNSPACED, " ", respelled)
 
 
@@ -157,11 +163,17 @@ def extra_words(text: str) -> set[str]:
     joined (`re-elected`, `U.S.A.`, an IBAN), dates as 20260131, names with symbols such as C++, and words with their
     prefix, as in `--json` and `#34`.
     """
-    return {*_hump_parts(text), *_joins(text)}
+    return {*_camel_case_parts(text), *_joined_forms(text)}
 
 
-def _joins(text: str) -> Iterator[str]:
-    return chain(_spelled(text), _joined(text), _dates(text), _named_signs(text), _signed(text))
+def _joined_forms(text: str) -> Iterator[str]:
+    return chain(
+        _umlaut_transliterations(text),
+        _words_without_separators(text),
+        _dates(text),
+        _names_of_signs(text),
+        _words_with_prefix_signs(text),
+    )
 
 
 class ExtraWords:
@@ -181,8 +193,8 @@ class ExtraWords:
         self._has_umlauts = any(pair in word for word in self._words for pair in _TRANSLITERATIONS)
         kinds = (
             (_dates, any(len(word) == _DATE_DIGITS and word.isdigit() for word in self._words)),
-            (_named_signs, not frozenset(_SIGN_NAMES.values()).isdisjoint(self._words)),
-            (_signed, any(word[:1] in _PREFIXES.values() for word in self._words)),
+            (_names_of_signs, not frozenset(_SIGN_NAMES.values()).isdisjoint(self._words)),
+            (_words_with_prefix_signs, any(word[:1] in _PREFIXES.values() for word in self._words)),
         )
         self._kinds = [kind for kind, is_possible in kinds if is_possible]
 
@@ -193,11 +205,11 @@ class ExtraWords:
         extra = {word for kind in self._kinds for word in kind(text)}
         letters = text.encode("ascii", "replace").lower()
         if any(word in letters for word in self._shortest):
-            extra |= _hump_parts(text)
+            extra |= _camel_case_parts(text)
         if self._may_be_joined(text, letters):
-            extra.update(_joined(text))
+            extra.update(_words_without_separators(text))
         if self._has_umlauts:
-            extra.update(_spelled(text))
+            extra.update(_umlaut_transliterations(text))
         return extra
 
     def _may_be_joined(self, text: str, letters: bytes) -> bool:
@@ -219,12 +231,12 @@ class ExtraWords:
 
 def prefixed_word(word: str) -> str:
     """Return the index word for a word typed with a prefix, as in `--json`; "" for others."""
-    return next(_signed(word), "")
+    return next(_words_with_prefix_signs(word), "")
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
     """Return other words of the index for a typed word: with transliterated umlauts, or as a date."""
-    spelled = transliterated(word.casefold())
+    spelled = transliterate_umlauts(word.casefold())
     return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
 
 
@@ -240,28 +252,28 @@ def phrase_words(text: str) -> tuple[str, ...]:
     not at its end.
     """
     if text.isascii():
-        return tuple(words(text))
-    respelled = _respelled(text).strip()
+        return tuple(split_into_words(text))
+    respelled = _normalise_spelling(text).strip()
     last = next((run for run in re.finditer(UNSPACED, respelled) if not re.search(r"\w", respelled[run.end() :])), None)
     if last is None:
-        return tuple(words(text))
-    return (*words(respelled[: last.start()]), *query_words(last[0]))
+        return tuple(split_into_words(text))
+    return (*split_into_words(respelled[: last.start()]), *query_words(last[0]))
 
 
 def name_parts(name: str) -> tuple[str, ...]:
     """Split a camelCase name into its parts in lower case; () if no lower-case letter precedes a capital in it."""
     if name.islower() or name.isdigit() or name.isupper() or name[1:].islower():
         return ()
-    parts = re.findall(_HUMPS, name)
+    parts = re.findall(_CAMEL_CASE_PART, name)
     return tuple(part.lower() for part in parts) if len(parts) > 1 else ()
 
 
-def transliterated(word: str) -> str:
+def transliterate_umlauts(word: str) -> str:
     """Write the umlauts of a word as two letters, as in Mueller."""
     return word.translate(_UMLAUTS)
 
 
-def _hump_parts(text: str) -> set[str]:
+def _camel_case_parts(text: str) -> set[str]:
     parts: set[str] = set()
     letters = text.encode("ascii", "replace")
     # Changes of case are detected ten times faster than by a regular expression.
@@ -292,8 +304,8 @@ def _remember_plain(name: bytes) -> None:
     _plain_names.add(name)
 
 
-def _joined(text: str) -> Iterator[str]:
-    for match in separated(text):
+def _words_without_separators(text: str) -> Iterator[str]:
+    for match in separated_word_matches(text):
         joined = _without_signs(match[0])
         if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
             yield joined
@@ -305,7 +317,7 @@ def _without_signs(text: str) -> str:
     return re.sub(_NON_WORD, "", text).lower()
 
 
-def separated(text: str) -> Iterator[re.Match[str]]:
+def separated_word_matches(text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of `SEPARATED`, tried only at the words before their first separators: much faster."""
     end, separators = 0, _separators(text)
     if not separators:
@@ -353,7 +365,7 @@ def _may_have_date(text: str) -> bool:
     return any(map(text.__contains__, _CENTURIES)) and re.search(_YEAR, text) is not None
 
 
-def _named_signs(text: str) -> Iterator[str]:
+def _names_of_signs(text: str) -> Iterator[str]:
     is_any = (
         ("+" in text and re.search(_PLUS_SIGNS, text))
         or ("#" in text and re.search(_SHARP, text))
@@ -362,19 +374,19 @@ def _named_signs(text: str) -> Iterator[str]:
     return (_SIGN_NAMES[match[0].lower()] for match in (re.finditer(SIGNS, text) if is_any else ()))
 
 
-def _signed(text: str) -> Iterator[str]:
+def _words_with_prefix_signs(text: str) -> Iterator[str]:
     signed = re.findall(_SIGNED, text) if any(map(text.__contains__, _PREFIXES)) else ()
     return (_PREFIXES[sign] + word.lower() for sign, word in signed)
 
 
-def _spelled(text: str) -> list[str]:
+def _umlaut_transliterations(text: str) -> list[str]:
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
     composed = unicodedata.normalize("NFKC", text)
-    return [transliterated(word.casefold()) for word in re.findall(_UMLAUT_WORD, composed)]
+    return [transliterate_umlauts(word.casefold()) for word in re.findall(_UMLAUT_WORD, composed)]
 
 
-def _respelled(text: str) -> str:
+def _normalise_spelling(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text).casefold()
     respelled = re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
     if re.search(_HAN, respelled):
@@ -382,12 +394,12 @@ def _respelled(text: str) -> str:
     return re.sub(_PICTURE, lambda sign: f" emoji{ord(sign[0]):x} ", respelled)
 
 
-def _split(lowered: str) -> list[str]:
+def _split_words(lowered: str) -> list[str]:
     # Without alternatives, the pattern takes half the time.
     return re.findall(_WORD_WITH_MARKS if re.search(_VOWEL_MARK, lowered) else _WORD, lowered)
 
 
-def _lowered(folded: str) -> str:
+def _lower_without_accents(folded: str) -> str:
     if folded.isascii():
         return folded.lower()
     return unicodedata.normalize("NFC", re.sub(_ACCENT, "", unicodedata.normalize("NFD", folded.lower())))
@@ -471,7 +483,7 @@ _SHAPES: Final = bytes(
     ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
     for byte in range(128)
 ) + bytes(128)
-_HUMPS: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
+_CAMEL_CASE_PART: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"(?<!\w)\w*[äöüÄÖÜåÅøØæÆ]\w*"
 """Anchored at the start of a word: starting at each letter of a long one would take quadratic time."""

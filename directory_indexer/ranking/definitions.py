@@ -19,9 +19,9 @@ def names_in(query: Query) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part[0] for part in parts if part))
 
 
-def definition_of(names: Sequence[str], text: str) -> int | None:
+def definition_form(names: Sequence[str], text: str) -> int | None:
     """Return the offset of the definition of a name in a text; None if there is none."""
-    definition = surest_definition(names, text)
+    definition = most_certain_definition(names, text)
     return definition.at if definition else None
 
 
@@ -32,13 +32,13 @@ class DefinitionAt(NamedTuple):
     at: int
 
 
-def surest_definition(names: Sequence[str], text: str) -> DefinitionAt | None:
+def most_certain_definition(names: Sequence[str], text: str) -> DefinitionAt | None:
     """Return the first definition of the surest form; None if none of the names is defined."""
     definitions = [definition for name in names if name in text for definition in _definitions(name, text)]
     return min(definitions) if definitions else None
 
 
-class _Form(NamedTuple):
+class _DefinitionForm(NamedTuple):
     """A form of definition: patterns for its line before and behind the name."""
 
     before: re.Pattern[str]
@@ -61,8 +61,8 @@ def _definitions(name: str, text: str) -> Iterator[DefinitionAt]:
             yield DefinitionAt(rank, start)
 
 
-def _form(before: str, behind: str = "") -> _Form:
-    return _Form(re.compile(before + r"\Z"), re.compile(behind))
+def _compile_form(before: str, behind: str = "") -> _DefinitionForm:
+    return _DefinitionForm(re.compile(before + r"\Z"), re.compile(behind))
 
 
 _KEYWORDS: Final = (
@@ -83,17 +83,17 @@ _NOT_TYPES: Final = (
 )
 _MODIFIERS: Final = "async|static|get|set|public|private|protected|override|export|default"
 _FORMS: Final = (
-    _form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*"),
-    _form(rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*"),
-    _form(
+    _compile_form(rf"(?:^|[^\w.])(?:{_KEYWORDS})[ \t*]+(?:\([^()]*\)[ \t]*)?(?:(?!{_BASES})[\w:<>,*&. \t#])*"),
+    _compile_form(rf"^[ \t]*(?:#[ \t]*)?(?:\w+[ \t]+)*?(?:{_BINDINGS})[ \t]+[\w:<>,*&.\[\] \t]*"),
+    _compile_form(
         rf"^[ \t]*(?!(?:{_NOT_TYPES})\b)[\w~@][\w:<>,*&.\[\]?~@ \t]*[ \t*&:]",
         r"[ \t]*(?:<[^<>]*>)?\((?:[^;]*\Z|[^;]*\{)",
     ),
-    _form(rf"^[ \t]*(?:(?:{_MODIFIERS})[ \t]+)*[*#]?", r"[ \t]*\([^;]*\{[ \t]*\Z"),
-    _form(r"(?:^|[^\w.])(?:impl|extension)[ \t]+[\w:<>,*&. \t]*"),
-    _form(r"^[ \t]*(?:export[ \t]+)?(?:[\w$]+[.:])*[\"']?", r"[\"']?[ \t]*(?::[^=]*)?(?::=|=(?!=)|\+=)"),
-    _form(r"^[ \t]*(?:[-*][ \t]+)?[\"'@:$]?", r"[\"']?[ \t]*:(?!:)"),
-    _form(r"^#{1,6}[ \t].*"),
+    _compile_form(rf"^[ \t]*(?:(?:{_MODIFIERS})[ \t]+)*[*#]?", r"[ \t]*\([^;]*\{[ \t]*\Z"),
+    _compile_form(r"(?:^|[^\w.])(?:impl|extension)[ \t]+[\w:<>,*&. \t]*"),
+    _compile_form(r"^[ \t]*(?:export[ \t]+)?(?:[\w$]+[.:])*[\"']?", r"[\"']?[ \t]*(?::[^=]*)?(?::=|=(?!=)|\+=)"),
+    _compile_form(r"^[ \t]*(?:[-*][ \t]+)?[\"'@:$]?", r"[\"']?[ \t]*:(?!:)"),
+    _compile_form(r"^#{1,6}[ \t].*"),
 )
 _COMMENT: Final = re.compile(r"[ \t]*(?://|/\*|\*[ \t]|--[ \t]|#[ \t](?![ \t]*define\b))")
 _LAST_PART: Final = re.compile(r"[A-Za-z_$][\w$]*\Z")

@@ -10,9 +10,16 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from directory_indexer.ranking.analyzer import GRAM_SIZES, UNSPACED, UNSPACED_MARKS, size_in, transliterated, words
+from directory_indexer.ranking.analyzer import (
+    GRAM_SIZES,
+    UNSPACED,
+    UNSPACED_MARKS,
+    gram_size,
+    split_into_words,
+    transliterate_umlauts,
+)
 from directory_indexer.ranking.candidates import Excerpt
-from directory_indexer.ranking.definitions import definition_of, names_in
+from directory_indexer.ranking.definitions import definition_form, names_in
 from directory_indexer.ranking.plan import MatchPlan
 
 
@@ -40,7 +47,7 @@ class MarkedTerms:
         for start, end in runs:
             run = text[start:end]
             if (inner_spans := self._spans.get(run)) is None:
-                inner_spans = self._spans[run] = tuple(_in_run(run, self._numbers))
+                inner_spans = self._spans[run] = tuple(_terms_in_run(run, self._numbers))
             for span in inner_spans:
                 yield _TermSpan(start + span.start, start + span.end, span.term)
 
@@ -68,13 +75,13 @@ def excerpt(text: str, terms: MarkedTerms, *, start_line: int, max_chars: int, l
     white space. If the query names a `line` of the text, that is included instead.
     """
     spans = list(terms.spans_in(text))
-    best = definition_of(terms.names, text) if line is None else _start_of_line(text, line - start_line)
+    best = definition_form(terms.names, text) if line is None else _start_of_line(text, line - start_line)
     return _cut_excerpt(_Passage(text, start_line, best), spans, terms.weights, max_chars=max_chars)
 
 
 def marks_in(text: str, plan: MatchPlan) -> tuple[tuple[int, int], ...]:
     """Return the spans of all words that match a term, in the whole of a text."""
-    return _merged((span.start, span.end) for span in MarkedTerms(plan).spans_in(text))
+    return _merge_spans((span.start, span.end) for span in MarkedTerms(plan).spans_in(text))
 
 
 def narrow_excerpt(excerpt: Excerpt, max_chars: int) -> Excerpt:
@@ -115,7 +122,7 @@ class _TermSpan(NamedTuple):
 
 def _cut_excerpt(passage: _Passage, spans: Sequence[_TermSpan], weights: Sequence[float], *, max_chars: int) -> Excerpt:
     text, start_line, best = passage
-    pieces = _pieces(text, max_chars)
+    pieces = _split_into_pieces(text, max_chars)
     if best is None:
         start, end = _best_window(pieces, spans, weights, max_chars)
     else:
@@ -124,12 +131,12 @@ def _cut_excerpt(passage: _Passage, spans: Sequence[_TermSpan], weights: Sequenc
     excerpt = text[start:end].rstrip()
     end = start + len(excerpt)
     inner_spans = [span for span in spans if start <= span.start and span.end <= end]
-    best = _best_offset(text, inner_spans, weights) if best is None else best
+    best = _offset_of_best_line(text, inner_spans, weights) if best is None else best
     return Excerpt(
         text=excerpt,
         start_line=_line_at(text, start, start_line),
         end_line=_line_at(text, max(start, end - 1), start_line),
-        marks=_merged((span.start - start, span.end - start) for span in inner_spans),
+        marks=_merge_spans((span.start - start, span.end - start) for span in inner_spans),
         best_line=None if best is None else _line_at(text, best, start_line),
     )
 
@@ -142,7 +149,7 @@ def _start_of_line(text: str, n_lines: int) -> int:
     return sum(map(len, text.split("\n")[:n_lines])) + n_lines
 
 
-def _best_offset(text: str, spans: Sequence[_TermSpan], weights: Sequence[float]) -> int | None:
+def _offset_of_best_line(text: str, spans: Sequence[_TermSpan], weights: Sequence[float]) -> int | None:
     """Return the offset of the line with the highest weight of terms, each counted little more than once."""
     best, best_score = None, 0.0
     line_ends = [match.start() for match in re.finditer("\n", text)]
@@ -152,7 +159,7 @@ def _best_offset(text: str, spans: Sequence[_TermSpan], weights: Sequence[float]
         for span in line_spans:
             n_times[span.term] = n_times.get(span.term, 0) + 1
         score = _weight_of(n_times, weights)
-        if score > best_score + _NOTICEABLE:
+        if score > best_score + _MIN_WEIGHT_DIFFERENCE:
             best, best_score = line_spans[0].start, score
     return best
 
@@ -162,45 +169,45 @@ def _weight_of(n_times: Mapping[int, int], weights: Sequence[float]) -> float:
     return math.fsum([weights[term] * (1 + _REPEATED * (n - 1)) for term, n in n_times.items() if n])
 
 
-def _in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_TermSpan]:
+def _terms_in_run(run: str, numbers: Mapping[str, int]) -> Iterable[_TermSpan]:
     if not run.isascii():
-        return _in_unusual_run(run, numbers)
+        return _terms_in_unusual_run(run, numbers)
     if (number := numbers.get(run.lower())) is not None:
         return [_TermSpan(0, len(run), number)]
-    return [] if run.islower() and run.isalpha() else _in_parts(run, numbers)
+    return [] if run.islower() and run.isalpha() else _terms_in_parts(run, numbers)
 
 
-def _in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterable[_TermSpan]:
+def _terms_in_unusual_run(run: str, numbers: Mapping[str, int]) -> Iterable[_TermSpan]:
     if re.fullmatch(UNSPACED, run):
-        return _in_grams(run, numbers, [size_in(run)])
+        return _terms_in_grams(run, numbers, [gram_size(run)])
     n_words, spellings = _spellings(run)
     if n_words > 1:
-        return _in_grams(run, numbers, GRAM_SIZES)
+        return _terms_in_grams(run, numbers, GRAM_SIZES)
     whole = [numbers[form] for form in spellings if form in numbers]
-    return [_TermSpan(0, len(run), whole[0])] if whole else _in_parts(run, numbers)
+    return [_TermSpan(0, len(run), whole[0])] if whole else _terms_in_parts(run, numbers)
 
 
 @lru_cache(maxsize=1 << 13)
 def _spellings(run: str) -> tuple[int, tuple[str, ...]]:
     """Return the number of index words in a run, and their spellings, which takes 40 µs to compute."""
-    run_words = words(run)
-    return len(run_words), (*run_words, transliterated(run.casefold()))
+    run_words = split_into_words(run)
+    return len(run_words), (*run_words, transliterate_umlauts(run.casefold()))
 
 
-def _in_parts(run: str, numbers: Mapping[str, int]) -> Iterator[_TermSpan]:
+def _terms_in_parts(run: str, numbers: Mapping[str, int]) -> Iterator[_TermSpan]:
     for part in _PART.finditer(run):
         if (number := numbers.get(part[0].lower())) is not None:
             yield _TermSpan(*part.span(), number)
 
 
-def _in_grams(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_TermSpan]:
+def _terms_in_grams(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) -> Iterator[_TermSpan]:
     for size in sizes:
         for start in range(len(run)):
             if (number := numbers.get(run[start : start + size])) is not None:
                 yield _TermSpan(start, start + size, number)
 
 
-def _pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
+def _split_into_pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
     """Split a text into lines, and lines that would fill half an excerpt into parts that end with a word."""
     size = max(1, max_chars // 4)
     long_line = re.compile(rf"[^\n]{{{size},{2 * size}}}(?:\s|$)|[^\n]{{1,{2 * size}}}\n?|\n")
@@ -225,7 +232,7 @@ def _best_window(
             for term in inside[first]:
                 n_times[term] -= 1
             first += 1
-        if inside[last] and (score := _weight_of(n_times, weights)) > best_score + _NOTICEABLE:
+        if inside[last] and (score := _weight_of(n_times, weights)) > best_score + _MIN_WEIGHT_DIFFERENCE:
             best, best_score = (first, last), score
     return _window_around(pieces, *best, max_chars)
 
@@ -247,7 +254,7 @@ def _with_surroundings(pieces: Sequence[tuple[int, int]], first: int, last: int,
     return first, last
 
 
-def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if merged and start < merged[-1][1]:
@@ -260,4 +267,4 @@ def _merged(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 _RUN: Final = re.compile(rf"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff{UNSPACED_MARKS}]+[^\W_]*)*")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _REPEATED: Final = 0.05
-_NOTICEABLE: Final = 1e-9
+_MIN_WEIGHT_DIFFERENCE: Final = 1e-9

@@ -20,8 +20,15 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
-from directory_indexer.ranking.analyzer import ExtraWords, extra_words, is_gram, run_of, split_unspaced, words
-from directory_indexer.ranking.markup import readings
+from directory_indexer.ranking.analyzer import (
+    ExtraWords,
+    extra_words,
+    is_gram,
+    join_grams,
+    split_into_words,
+    split_unspaced,
+)
+from directory_indexer.ranking.markup import text_read_around_markup
 from directory_indexer.ranking.plan import MatchPlan, TypedWord
 
 
@@ -61,7 +68,7 @@ class _FormGroup(NamedTuple):
     forms: tuple[_Form, ...]
 
 
-def _by_beginning(forms: Sequence[_Form]) -> list[_FormGroup]:
+def _group_forms_by_beginning(forms: Sequence[_Form]) -> list[_FormGroup]:
     """Group forms by their terms."""
     groups = (tuple(group) for _, group in groupby(forms, key=lambda form: form[1]))
     return [_FormGroup(os.path.commonprefix([form for form, _, _ in group]), group) for group in groups]
@@ -74,11 +81,13 @@ class Matcher:
         self._forms: list[_Form] = []
         self._rows: list[tuple[int, tuple[str, ...]]] = []
         for index, term in enumerate(plan.terms):
-            self._forms += [(form, index, 1.0 if form == term.typed else _VARIANT) for form in sorted(term.forms)]
+            self._forms += [
+                (form, index, 1.0 if form == term.typed else _VARIANT_WEIGHT) for form in sorted(term.forms)
+            ]
             self._rows += [(index, row) for row in term.rows]
         self._grams = [(form, index) for form, index, _ in self._forms if is_gram(form)]
-        self._groups = _by_beginning(self._forms)
-        self._spaced = _by_beginning([form for form in self._forms if not is_gram(form[0])])
+        self._groups = _group_forms_by_beginning(self._forms)
+        self._spaced = _group_forms_by_beginning([form for form in self._forms if not is_gram(form[0])])
         self._known = frozenset(form for form, _, _ in self._forms)
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
@@ -96,7 +105,7 @@ class Matcher:
     def match(self, text: str, *, names: str) -> TextMatch:
         """Count the terms in one passage; `names` is the text above it: heading, title, path."""
         runs, rest = split_unspaced(text)
-        rest_words = words(rest)
+        rest_words = split_into_words(rest)
         counts = [0.0] * len(self._weights)
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
@@ -106,18 +115,18 @@ class Matcher:
             there = {*rest_words, *parts}
             forms = [form for form in forms if form[0] in there]
         for form, index, amount in forms:
-            counts[index] += (rest_words.count(form) + _PART * (form in parts)) * amount
+            counts[index] += (rest_words.count(form) + _PART_WEIGHT * (form in parts)) * amount
         for index, row in self._rows:
             if all(map(is_gram, row)):
-                counts[index] += runs.count(run_of(row))
+                counts[index] += runs.count(join_grams(row))
             else:
-                counts[index] += _count_row(words(text) if runs else rest_words, row)
+                counts[index] += _count_row(split_into_words(text) if runs else rest_words, row)
         self._count_readings(text, counts)
         named = self.terms_in(names)
         n_words = len(rest_words) + len(runs) - runs.count("\n")
         typed = 0.0
         if self._typed:
-            own = _TextWords(words(text) if runs else rest_words, parts, runs.replace("\n", ""))
+            own = _TextWords(split_into_words(text) if runs else rest_words, parts, runs.replace("\n", ""))
             typed = self._share_of_typed(own, names)
         are_named = tuple([index in named for index in range(len(counts))])
         if self._branches:
@@ -127,9 +136,9 @@ class Matcher:
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
         """Count the terms that a text has only without its markup."""
-        if all(counts) or not (plain_readings := readings(text)):
+        if all(counts) or not (plain_readings := text_read_around_markup(text)):
             return
-        reading_words = words(plain_readings)
+        reading_words = split_into_words(plain_readings)
         for form, index, amount in self._forms:
             counts[index] = counts[index] or reading_words.count(form) * amount
         for index, row in self._rows:
@@ -149,7 +158,7 @@ class Matcher:
         return TextMatch(counts, named, n_words, total, self._share(counts, named, total))
 
     def _words_of(self, text: str) -> _TextWords:
-        return _TextWords(words(text), self._extra.of(text), split_unspaced(text)[0].replace("\n", ""))
+        return _TextWords(split_into_words(text), self._extra.of(text), split_unspaced(text)[0].replace("\n", ""))
 
     def _share_of_typed(self, own: _TextWords, names: str) -> float:
         """Return the share of the information of the typed words that a passage or the text above it has."""
@@ -179,7 +188,7 @@ class Matcher:
     def _branch_score(self, counts: Sequence[float], named: Sequence[bool], branch: Iterable[int]) -> float:
         """Return how much of a branch a text has, and how often, between 0 and 1."""
         together = ((self._weights[at], counts[at] + _NAMED * named[at]) for at in branch)
-        return math.fsum(w * n / (n + _SATURATION) for w, n in together) / (self._weight(branch) or 1.0)
+        return math.fsum(w * n / (n + _TERM_SATURATION) for w, n in together) / (self._weight(branch) or 1.0)
 
     def _weight(self, terms: Iterable[int]) -> float:
         return math.fsum([self._weights[index] for index in terms])
@@ -189,7 +198,7 @@ class Matcher:
         possible = self._possible_forms(names, self._groups)
         if not possible:
             return set()
-        all_words = {*words(names), *self._extra.of(names)}
+        all_words = {*split_into_words(names), *self._extra.of(names)}
         return {index for form, index, _ in possible if form in all_words}
 
     def _possible_forms(self, text: str, groups: Sequence[_FormGroup]) -> list[_Form]:
@@ -203,7 +212,7 @@ class Matcher:
         """Return the share of a name that the query has, between 0 and 1."""
         if not self._possible_forms(name, self._groups):
             return 0.0
-        all_words = {*words(name), *extra_words(name)}
+        all_words = {*split_into_words(name), *extra_words(name)}
         return len(all_words & self._known) / len(all_words) if all_words else 0.0
 
     def share_of_query(self, name: str) -> float:
@@ -212,7 +221,9 @@ class Matcher:
 
     def frequency(self, match: TextMatch, *, usual_length: float) -> float:
         """Return bm25 of a passage as a share of the maximum that any text could reach."""
-        k = _SATURATION * (1 - _SLOPE + _SLOPE * match.n_words / max(usual_length, 1.0))
+        k = _TERM_SATURATION * (
+            1 - _LENGTH_NORMALISATION + _LENGTH_NORMALISATION * match.n_words / max(usual_length, 1.0)
+        )
         together = [count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True)]
         return (
             math.fsum([w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n]) / match.total_weight
@@ -248,7 +259,7 @@ class Matcher:
 def _is_in_run(word: TypedWord, run: str) -> bool:
     """Whether a word occurs in a run of letters without spaces."""
     has_form = any(is_gram(form) and form in run for form in word.forms)
-    return has_form or (bool(word.row) and all(map(is_gram, word.row)) and run_of(word.row) in run)
+    return has_form or (bool(word.row) and all(map(is_gram, word.row)) and join_grams(word.row) in run)
 
 
 def _count_row(text_words: Sequence[str], row: tuple[str, ...]) -> int:
@@ -260,12 +271,12 @@ def _count_row(text_words: Sequence[str], row: tuple[str, ...]) -> int:
 
 
 _MIN_CHUNKS: Final = 20
-_SLOPE: Final = 0.75
-_SATURATION: Final = 1.2
+_LENGTH_NORMALISATION: Final = 0.75
+_TERM_SATURATION: Final = 1.2
 """The usual b and k1 of BM25 (Robertson and Zaragoza, 2009)."""
 
-_VARIANT: Final = 0.6
-_PART: Final = 0.5
+_VARIANT_WEIGHT: Final = 0.6
+_PART_WEIGHT: Final = 0.5
 _PARTLY: Final = 0.89
 _RARE_LEVEL: Final = 0.92
 """The minimum level of a passage with a typed word that hardly any other has, even without the other words."""
@@ -284,9 +295,9 @@ class TypedText:
 
     def __init__(self, plan: MatchPlan) -> None:
         words = [word for word in plan.typed if "*" not in word.text]
-        self._needles = [needle for word in words if (needle := _strip_punctuation(_folded(word.text)))]
+        self._needles = [needle for word in words if (needle := _strip_punctuation(_fold_case_and_blanks(word.text)))]
         self._words = list(map(_pattern, self._needles))
-        row = _folded(plan.query.meaning) if plan.row else ""
+        row = _fold_case_and_blanks(plan.query.meaning) if plan.row else ""
         self._row = _pattern(row) if row else None
         self._in_row = sorted(row.split(), key=len, reverse=True)
         self._knows_all_words = bool(words) and len(words) == len(plan.typed)
@@ -311,7 +322,7 @@ class TypedText:
         """
         if not self.may_be_higher(share) or (share < 1 and not (self._may_have_row(text) or self._may_have_row(names))):
             return share
-        haystack = f"{_folded(text)}\n{_folded(names)}"
+        haystack = f"{_fold_case_and_blanks(text)}\n{_fold_case_and_blanks(names)}"
         if self._row and self._row.search(haystack):
             return _HIGHEST_LEVEL
         if share < 1:
@@ -346,7 +357,7 @@ def level_weights(levels: Sequence[float], n_chunks: int) -> list[float]:
     ]
 
 
-def _folded(text: str) -> str:
+def _fold_case_and_blanks(text: str) -> str:
     """Return a text in lower case, with one blank for all white space."""
     lowered = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
     return " ".join(lowered.split())

@@ -31,10 +31,10 @@ def language_of_document(text: str) -> str:
     if len(sample) < _MIN_CHARACTERS:
         return ""
     first = guess_language(sample[:_FIRST_CHARACTERS])
-    if first.lead >= _OBVIOUS:
+    if first.lead >= _OBVIOUS_LEAD:
         return first.language
     guess = guess_language(sample)
-    return guess.language if guess.lead >= _CERTAIN else ""
+    return guess.language if guess.lead >= _CERTAIN_LEAD else ""
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -60,7 +60,7 @@ def guess_language(text: str) -> Guess:
     """Return the most probable language of a text; "" for a text without any known sequence."""
     table = _table()
     written = unicodedata.normalize("NFC", text.lower() if text.isupper() else text).encode("utf-8", "replace")
-    counts = Counter(_rows_of(written))
+    counts = Counter(_table_rows(written))
     counts.pop(None, None)
     if not counts:
         return Guess("", 0.0)
@@ -68,7 +68,9 @@ def guess_language(text: str) -> Guess:
     for row, count in counts.items():
         rows_by_count[count].append(cast("int", row))
     # One number holds the sums of all languages side by side, so that a row is added at once.
-    total = sum(sum(map(_lanes_of, rows)) * _WEIGHTS[min(count, _MAX_COUNT)] for count, rows in rows_by_count.items())
+    total = sum(
+        sum(map(_lanes_of_weight, rows)) * _WEIGHTS[min(count, _MAX_COUNT)] for count, rows in rows_by_count.items()
+    )
     n_languages = len(table.languages)
     sums = struct.unpack(f"<{n_languages}I", total.to_bytes(_LANE_BYTES * n_languages, "little"))
     (best, language), (second, _) = sorted(zip(sums, table.languages, strict=True), reverse=True)[:2]
@@ -102,7 +104,7 @@ def _table() -> _Table:
     )
 
 
-def _rows_of(written: bytes) -> Iterable[int | None]:
+def _table_rows(written: bytes) -> Iterable[int | None]:
     """Return, for each byte, the row of the longest known sequence that ends with it: of 4, 3 or 2 bytes."""
     # Four bytes are one number; all numbers at the same offset modulo four are read at once.
     padded = memoryview(bytes(_MAX_SEQUENCE_BYTES - 2) + written)
@@ -128,7 +130,7 @@ class _RowOfNumber(dict[int, "int | None"]):
 
 
 @cache
-def _lanes_of(row: int) -> int:
+def _lanes_of_weight(row: int) -> int:
     """Return the weights of a row as one number, with room between them for sums."""
     weights = _table().weights[row]
     spread = bytearray(_LANE_BYTES * len(weights))
@@ -149,9 +151,9 @@ _SAMPLE_CHARACTERS: Final = 600
 _MIN_CHARACTERS: Final = 20
 _MIN_BLANKS: Final = 3
 _WITHOUT_BLANKS: Final = "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]"
-_CERTAIN: Final = 4.0
+_CERTAIN_LEAD: Final = 4.0
 _FIRST_CHARACTERS: Final = 260
-_OBVIOUS: Final = 8.0
+_OBVIOUS_LEAD: Final = 8.0
 """Of 2,897 manual pages and notes, 2,531 have this lead after so few characters; 6 of these differ by all 600."""
 
 _MAX_SIGN_SHARE: Final = 0.08

@@ -44,12 +44,12 @@ def has_latin_letters(language: str) -> bool:
     return language not in _OTHER_SCRIPTS
 
 
-def is_another_language(code: str, *, than: str) -> bool:
+def differs_in_language(code: str, *, than: str) -> bool:
     """Whether the first part of a BCP 47 tag names another language than that of a query; both must be known."""
     return code in NAMES_OF_ALL and than in NAMES_OF_ALL.values() and NAMES_OF_ALL[code] != than
 
 
-def is_filler(word: str, language: str) -> bool:
+def is_function_word(word: str, language: str) -> bool:
     """Whether a word of a language is a function word, which says nothing about the subject of a text."""
     return word in _FILLERS.get(language, ())
 

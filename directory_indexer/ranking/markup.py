@@ -26,7 +26,7 @@ class _Markup(NamedTuple):
     instead: str = r"\g<read>"
 
 
-def readings(text: str) -> str:
+def text_read_around_markup(text: str) -> str:
     """Return the text around each piece of markup as it is read, a line each; "" where there is none."""
     numbers = [
         number
@@ -39,10 +39,10 @@ def readings(text: str) -> str:
         return ""
     forms = [_FORMS[number] for number in sorted(numbers)]
     spans = sorted(match.span() for form in forms for match in re.finditer(form.pattern, text))
-    return "\n".join(_read(text[start:end], forms) for start, end in _windows(text, spans))
+    return "\n".join(_replace_markup(text[start:end], forms) for start, end in _windows(text, spans))
 
 
-def _read(text: str, forms: Sequence[_Markup]) -> str:
+def _replace_markup(text: str, forms: Sequence[_Markup]) -> str:
     """Return a text without markup, nested once at most."""
     once = reduce(lambda left, form: re.sub(form.pattern, form.instead, left), forms, text)
     return reduce(lambda left, form: re.sub(form.pattern, form.instead, left), forms, once)
@@ -53,8 +53,8 @@ def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int,
     last: tuple[int, int] | None = None
     for start, end in spans:
         window = (
-            _word_end(text, max(start - _REACH, 0), start),
-            _word_end(text, min(end + _REACH, len(text)), len(text)),
+            _word_end(text, max(start - _CHARS_AROUND_MARK, 0), start),
+            _word_end(text, min(end + _CHARS_AROUND_MARK, len(text)), len(text)),
         )
         if last and window[0] <= last[1]:
             last = (last[0], max(last[1], window[1]))
@@ -72,7 +72,7 @@ def _word_end(text: str, start: int, end: int) -> int:
     return match.start() if match else start
 
 
-_REACH: Final = 120
+_CHARS_AROUND_MARK: Final = 120
 _MAX_WORD_LENGTH: Final = 80
 _WORD_END: Final = re.compile(r"\s")
 _INLINE: Final = (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from directory_indexer.ranking.analyzer import extra_words, is_gram, transliterated, words
+from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_words, transliterate_umlauts
 from directory_indexer.ranking.query import Query, WordKind
 
 MAX_NAME_WORDS: Final = 3
@@ -57,14 +57,19 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
     """Return how well a name matches; None if it does not, or only by its extension."""
     if not _may_match(typed, name.casefold()):
         return None
-    own = words(name)
+    own = split_into_words(name)
     if typed.text == name.casefold() or typed.words == tuple(own):
         return NameMatch.WHOLE
     if "." in name and not is_directory:
         stem, _, extension = name.rpartition(".")
-        if own[0] == typed.words[0] and list(typed.words) in (words(stem), words(name.lstrip(".").partition(".")[0])):
+        if own[0] == typed.words[0] and list(typed.words) in (
+            split_into_words(stem),
+            split_into_words(name.lstrip(".").partition(".")[0]),
+        ):
             return NameMatch.STEM
-        if typed.words[0] in own[-1:] and set(typed.words).issubset(set(words(extension)).difference(words(stem))):
+        if typed.words[0] in own[-1:] and set(typed.words).issubset(
+            set(split_into_words(extension)).difference(split_into_words(stem))
+        ):
             return None
     if all(word in own for word in typed.words):
         return NameMatch.WORDS
@@ -80,7 +85,7 @@ def _may_match(typed: TypedName, name: str) -> bool:
 def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch | None:
     parts = {*own, *extra_words(name)}
     if not name.isascii():
-        parts.update(words(transliterated(name.casefold())))
+        parts.update(split_into_words(transliterate_umlauts(name.casefold())))
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
     if None not in matches:
         return max(match for match in matches if match is not None)

@@ -58,7 +58,7 @@ def rank(
     The order of the first hits does not depend on `limit`, so that a longer answer continues a shorter one. If words
     alone leave it uncertain whether a good hit exists, `likeness` decides.
     """
-    copies = _copies(candidates)
+    copies = _group_copies(candidates)
     distinct = [first for first, *_ in copies]
     if not distinct:
         return Ranking((), is_weak=True)
@@ -102,7 +102,9 @@ def _best_quality(best_matches: Sequence[ScoredCandidate]) -> float:
     There, words move nothing to the front, so a passage that has them, too, may have any rank.
     """
     is_by_meaning = all(match.candidate.keyword_score is None for match in best_matches)
-    counted = [match for at, match in enumerate(best_matches) if at < _TOP or (is_by_meaning and match.is_readable)]
+    counted = [
+        match for at, match in enumerate(best_matches) if at < _N_TOP_MATCHES or (is_by_meaning and match.is_readable)
+    ]
     return max(match.quality for match in counted)
 
 
@@ -156,23 +158,23 @@ def _named_documents(matches: Sequence[ScoredCandidate]) -> set[FilePath]:
     return named & long if len(named) <= max(_MAX_NAMED_FILES * len(shares), 1) else set()
 
 
-def _copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+def _group_copies(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
     """Group passages with the same words, the one that is shown first."""
     alike: defaultdict[bytes, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
-        alike[_letters(candidate.text)].append(candidate)
+        alike[_letters_only(candidate.text)].append(candidate)
     groups = [[candidate] for (candidate, *others) in alike.values() if not others]
     for similar in alike.values():
-        groups += _same_words(similar) if similar[1:] else ()
+        groups += _group_by_words(similar) if similar[1:] else ()
     return sorted(groups, key=lambda group: group[0].band)
 
 
-def _letters(text: str) -> bytes:
+def _letters_only(text: str) -> bytes:
     """Return a text without white space, in a tenth of the time of splitting it."""
     return text.encode().translate(None, _BLANKS) if text.isascii() else "".join(text.split()).encode()
 
 
-def _same_words(similar: Sequence[Candidate]) -> Iterable[list[Candidate]]:
+def _group_by_words(similar: Sequence[Candidate]) -> Iterable[list[Candidate]]:
     """Group passages with the same letters by their words."""
     alike: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
     for candidate in sorted(
@@ -208,7 +210,7 @@ _MAX_NAMED_FILES: Final = 1 / 3
 """A named document has this share of the query's information in its name or title, and no other has much more; a name
 that more of the files have is the subject of all of them."""
 
-_TOP: Final = 3
+_N_TOP_MATCHES: Final = 3
 _MIN_SHOWN_SCORE: Final = 0.005
 """A lower score is displayed as 0.00, and is no hit if there is nothing better."""
 
@@ -232,28 +234,30 @@ def recalibrated_quality(
     """Return the quality of the best passages, corrected by their similarity where it rests on words alone."""
     if likeness is None or not _is_uncertain(quality, plan, best):
         return quality
-    passages = [scored.candidate for scored in best if _is_readable(scored.candidate)][:_PASSAGES]
+    passages = [scored.candidate for scored in best if _is_readable(scored.candidate)][:_N_COMPARED_PASSAGES]
     if not passages:
         return quality
     similarity = likeness(plan.query.meaning, [f"{passage.heading}\n{passage.text}" for passage in passages])
     if similarity is None:
         return quality
-    return min(quality * math.exp(_STEEPNESS * (similarity - _neutral(passages))), _CERTAIN)
+    return min(quality * math.exp(_STEEPNESS * (similarity - _neutral_similarity(passages))), _CERTAIN_QUALITY)
 
 
-def _neutral(passages: Sequence[Candidate]) -> float:
+def _neutral_similarity(passages: Sequence[Candidate]) -> float:
     """Return the similarity that is neither evidence for an answer nor against it; it is lower in code."""
-    return math.fsum(_NEUTRAL_IN_CODE if passage.is_code else _NEUTRAL for passage in passages) / len(passages)
+    return math.fsum(_NEUTRAL_IN_CODE if passage.is_code else _NEUTRAL_SIMILARITY for passage in passages) / len(
+        passages
+    )
 
 
 def _is_uncertain(quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate]) -> bool:
     return (
-        _HOPELESS < quality < _CERTAIN
+        _HOPELESS_QUALITY < quality < _CERTAIN_QUALITY
         and len(plan.terms) >= _FEW_TERMS
         and not plan.query.has_only_names
         and EMBEDDED_MODEL.reads(plan.query.language)
         and all(scored.candidate.cosine is None for scored in best)
-        and max(scored.coverage for scored in best[:_PASSAGES]) < _ALL
+        and max(scored.coverage for scored in best[:_N_COMPARED_PASSAGES]) < _FULL_COVERAGE
     )
 
 
@@ -263,10 +267,10 @@ def _is_readable(candidate: Candidate) -> bool:
 
 # Chosen on the sets of docs/ranking-results.md; 3 and 5 in place of 4 change little.
 _STEEPNESS: Final = 4
-_NEUTRAL: Final = 0.52
+_NEUTRAL_SIMILARITY: Final = 0.52
 _NEUTRAL_IN_CODE: Final = 0.45
-_PASSAGES: Final = 10
-_HOPELESS: Final = 0.07
-_CERTAIN: Final = 0.9
+_N_COMPARED_PASSAGES: Final = 10
+_HOPELESS_QUALITY: Final = 0.07
+_CERTAIN_QUALITY: Final = 0.9
 _FEW_TERMS: Final = 3
-_ALL: Final = 0.999
+_FULL_COVERAGE: Final = 0.999

@@ -22,17 +22,17 @@ from directory_indexer.ranking.analyzer import (
     query_words,
     select_grams,
 )
-from directory_indexer.ranking.languages import is_filler
+from directory_indexer.ranking.languages import is_function_word
 from directory_indexer.ranking.query import GRAMS_A_WORD, MAX_WORDS, Query, QueryWord, WordKind
-from directory_indexer.ranking.traces import failure_line
+from directory_indexer.ranking.traces import last_failure_line
 from directory_indexer.ranking.word_forms import (
     Term,
     TermQuery,
     Vocabulary,
-    exact_term,
-    languages_of,
-    phrase_of,
-    with_variants,
+    fts_phrase,
+    languages_to_stem,
+    plan_exact_term,
+    plan_inflected_term,
 )
 
 
@@ -84,13 +84,15 @@ class MatchPlan(NamedTuple):
     @property
     def weights(self) -> tuple[float, ...]:
         """The weights of the terms: as in bm25(), higher for rarer terms, and for terms that the query repeats."""
-        return tuple(_rarity(term, self.n_chunks) * _repetition_weight(term.n_times) for term in self.terms)
+        return tuple(
+            _inverse_document_frequency(term, self.n_chunks) * _repetition_weight(term.n_times) for term in self.terms
+        )
 
 
 def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     """Return the plan that matches a query against the words of the index."""
     significant = [word for word in query.words if not _is_filler(word, query)] or list(query.words)
-    languages = languages_of(query, vocabulary)
+    languages = languages_to_stem(query, vocabulary)
     gram_step = -(-sum(is_gram(token) for word in significant for token in word.tokens) // MAX_WORDS)
     by_word = {
         word: [
@@ -100,19 +102,19 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
         for word in significant
     }
     planned = list(chain.from_iterable(by_word.values()))
-    any_of = (_alternative(group, languages, vocabulary) for group in query.alternatives)
-    required, forbidden = (*_required(query), *filter(None, any_of)), _forbidden(query)
-    any_word, rarest, rare = map(_any_of, (planned, _rarest(planned), _rare(planned)))
+    any_of = (_alternative_expression(group, languages, vocabulary) for group in query.alternatives)
+    required, forbidden = (*_required_expressions(query), *filter(None, any_of)), _forbidden_expressions(query)
+    any_word, rarest, rare = map(_any_of_expression, (planned, _rarest_terms(planned), _rare_terms(planned)))
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
     typed = _plan_typed(query, significant, by_word, vocabulary)
     row = _query_row(query, planned)
-    exact = (phrase_of(row) if row else "", " AND ".join(f"({' OR '.join(word.phrases)})" for word in typed))
+    exact = (fts_phrase(row) if row else "", " AND ".join(f"({' OR '.join(word.phrases)})" for word in typed))
     return MatchPlan(
         query=query,
         expression=expression,
         narrow=_expression((*required, rarest), forbidden, any_word) if rarest != any_word else None,
         rare=_expression((*required, rare), forbidden, any_word) if rare else None,
-        together=_expression((*required, *(_any_of([part]) for part in planned)), forbidden, "")
+        together=_expression((*required, *(_any_of_expression([part]) for part in planned)), forbidden, "")
         if planned[1:]
         else None,
         named=_expression((*required, f"{{heading title path}} : ({rarest})"), forbidden, "") if rarest else None,
@@ -144,13 +146,13 @@ def _typed_word(word: QueryWord, planned: Sequence[TermQuery], vocabulary: Vocab
     if word.kind is WordKind.PLAIN and (signed := _plan_signed(word, vocabulary)):
         return signed
     rarest = min((part.term for part in planned), key=lambda term: term.n_chunks)
-    information = _rarity(rarest, vocabulary.n_chunks)
+    information = _inverse_document_frequency(rarest, vocabulary.n_chunks)
     if word.kind is WordKind.WILDCARD:
         return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
     joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)
     forms = {*joined, *word.tokens[:1]} if len(word.tokens) == 1 else {*joined}
     forms |= {*other_spellings(word.text)}
-    phrases = (phrase_of(word.tokens), *map(_gram_phrase, sorted(forms)))
+    phrases = (fts_phrase(word.tokens), *map(_gram_phrase, sorted(forms)))
     row = word.tokens if word.tokens[1:] else ()
     is_rare = 0 < rarest.n_chunks <= _MAX_RARE_CHUNKS
     return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information, is_rare)
@@ -162,9 +164,9 @@ def _plan_signed(word: QueryWord, vocabulary: Vocabulary) -> TypedWord | None:
     n_chunks = vocabulary.counts((form,)).get(form, 0) if form else 0
     if not n_chunks:
         return None
-    information = _rarity(Term(form, frozenset((form,)), n_chunks), vocabulary.n_chunks)
+    information = _inverse_document_frequency(Term(form, frozenset((form,)), n_chunks), vocabulary.n_chunks)
     return TypedWord(
-        word.text, frozenset((form,)), (), (phrase_of((form,)),), information, n_chunks <= _MAX_RARE_CHUNKS
+        word.text, frozenset((form,)), (), (fts_phrase((form,)),), information, n_chunks <= _MAX_RARE_CHUNKS
     )
 
 
@@ -202,7 +204,7 @@ def _repetition_weight(n_times: int) -> float:
     return n_times * (1 + _SATURATION) / (n_times + _SATURATION)
 
 
-def _rarity(term: Term, n_chunks: int) -> float:
+def _inverse_document_frequency(term: Term, n_chunks: int) -> float:
     return math.log(1 + (max(n_chunks, term.n_chunks) - term.n_chunks + 0.5) / (term.n_chunks + 0.5))
 
 
@@ -215,10 +217,10 @@ def _plan_word(
     bare = _SIGNS_AROUND.sub("", word.text)
     humps = name_parts(bare) if bare.isascii() and bare.isalnum() else ()
     tokens = list(dict.fromkeys((*word.tokens, *humps)))
-    tokens = [token for token in tokens if not is_filler(token, languages[0])] or tokens
-    singles = [with_variants(token, languages, vocabulary) for token in tokens if not is_gram(token)]
+    tokens = [token for token in tokens if not is_function_word(token, languages[0])] or tokens
+    singles = [plan_inflected_term(token, languages, vocabulary) for token in tokens if not is_gram(token)]
     singles += _plan_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
-    spelled = [exact_term(token, vocabulary) for token in other_spellings(bare)]
+    spelled = [plan_exact_term(token, vocabulary) for token in other_spellings(bare)]
     if len(singles) == 1:
         singles, spelled = [_with_spellings(singles[0], spelled)], []
     yield from singles
@@ -245,12 +247,12 @@ def _plan_grams(grams: Sequence[str], vocabulary: Vocabulary, step: int) -> Iter
             n_chunks = sum(n for _, n in vocabulary.starting_with(gram, limit=_MAX_SIMILAR))
             yield TermQuery(Term(gram, frozenset((gram,)), n_chunks), (_gram_phrase(gram),))
         else:
-            yield TermQuery(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (phrase_of((gram,)),))
+            yield TermQuery(Term(gram, frozenset((gram,)), counts.get(gram, 0)), (fts_phrase((gram,)),))
 
 
 def _gram_phrase(token: str) -> str:
     """Return the phrase for a word; for a single letter without spaces, it is a prefix of all its n-grams."""
-    return f'"{token}" *' if len(token) == 1 and is_gram(token) else phrase_of((token,))
+    return f'"{token}" *' if len(token) == 1 and is_gram(token) else fts_phrase((token,))
 
 
 def _plan_row(
@@ -262,7 +264,7 @@ def _plan_row(
     n_joined = vocabulary.counts((joined,)).get(joined, 0)
     n_chunks = min((single.term.n_chunks for single in singles if single.term.typed in parts), default=n_joined)
     forms = frozenset((joined,)) if is_spaced else frozenset[str]()
-    phrases = (phrase_of(parts), *map(phrase_of, ((form,) for form in forms)))
+    phrases = (fts_phrase(parts), *map(fts_phrase, ((form,) for form in forms)))
     return TermQuery(Term(word.text, forms, max(n_chunks, n_joined if forms else 0), (parts,)), phrases)
 
 
@@ -274,7 +276,7 @@ def _plan_wildcard(word: QueryWord, vocabulary: Vocabulary) -> TermQuery:
         matches = vocabulary.holding(max(parts, key=len), ends=bool(parts[-1]), limit=_MAX_SIMILAR).words
     counts = {form: n for form, n in matches if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MAX_WILDCARD_FORMS]
-    phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(phrase_of((form,)) for form in common)
+    phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(fts_phrase((form,)) for form in common)
     return TermQuery(Term(word.text, frozenset(counts), sum(counts.values())), phrases)
 
 
@@ -292,28 +294,28 @@ def has_in_order(form: str, parts: Sequence[str]) -> bool:
     return True
 
 
-def _required(query: Query) -> tuple[str, ...]:
-    phrases = [phrase_of(word.tokens) for word in query.phrases] if query.phrases_bind else []
-    return (*phrases, *_headings(query.required.headings))
+def _required_expressions(query: Query) -> tuple[str, ...]:
+    phrases = [fts_phrase(word.tokens) for word in query.phrases] if query.phrases_bind else []
+    return (*phrases, *_heading_expressions(query.required.headings))
 
 
-def _alternative(group: Sequence[Query], languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
+def _alternative_expression(group: Sequence[Query], languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
     """Return the clause for one of several phrases or headings; plain words are alternatives in every query."""
     is_strict = any(
         branch.required.headings or any(word.kind is WordKind.PHRASE for word in branch.words) for branch in group
     )
-    clauses = [_all_of(branch, languages, vocabulary) for branch in group]
+    clauses = [_all_of_expression(branch, languages, vocabulary) for branch in group]
     return " OR ".join(f"({clause})" for clause in clauses) if is_strict and all(clauses) else ""
 
 
-def _all_of(query: Query, languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
+def _all_of_expression(query: Query, languages: tuple[str, ...], vocabulary: Vocabulary) -> str:
     plain = [word for word in query.words if word.kind is not WordKind.PHRASE]
-    clauses = [f"({_any_of(list(_plan_word(word, languages, vocabulary, 1)))})" for word in plain]
-    return " AND ".join(clause for clause in (*_required(query), *clauses) if clause != "()")
+    clauses = [f"({_any_of_expression(list(_plan_word(word, languages, vocabulary, 1)))})" for word in plain]
+    return " AND ".join(clause for clause in (*_required_expressions(query), *clauses) if clause != "()")
 
 
-def _forbidden(query: Query) -> tuple[str, ...]:
-    return (*(phrase_of(word.tokens) for word in query.excluded), *_headings(query.forbidden.headings))
+def _forbidden_expressions(query: Query) -> tuple[str, ...]:
+    return (*(fts_phrase(word.tokens) for word in query.excluded), *_heading_expressions(query.forbidden.headings))
 
 
 def _expression(required: Sequence[str], forbidden: Sequence[str], any_word: str) -> str | None:
@@ -324,7 +326,7 @@ def _expression(required: Sequence[str], forbidden: Sequence[str], any_word: str
     return f"({expression}) NOT ({' OR '.join(forbidden)})" if forbidden else expression
 
 
-def _rarest(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
+def _rarest_terms(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
     """Return the rarest words, as many as match enough chunks; all of them where that saves nothing.
 
     They occur twice in the narrow expression, and so weigh twice in bm25(), but nothing else makes SQLite weigh words
@@ -332,35 +334,35 @@ def _rarest(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
     """
     rarest = sorted(planned, key=lambda part: part.term.n_chunks)
     n_chunks = tuple(accumulate(part.term.n_chunks for part in rarest))
-    enough = next((at for at, n in enumerate(n_chunks, start=1) if n >= _ENOUGH), len(rarest))
-    most = max(enough, bisect_right(n_chunks, _MANY))
+    enough = next((at for at, n in enumerate(n_chunks, start=1) if n >= _ENOUGH_CHUNKS), len(rarest))
+    most = max(enough, bisect_right(n_chunks, _MANY_CHUNKS))
     return planned if most >= len(rarest) else rarest[:most]
 
 
-def _rare(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
+def _rare_terms(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
     """Return the words that are in few chunks, counted together."""
     rarest = sorted(planned, key=lambda part: part.term.n_chunks)
-    return rarest[: bisect_right(tuple(accumulate(part.term.n_chunks for part in rarest)), _MANY)]
+    return rarest[: bisect_right(tuple(accumulate(part.term.n_chunks for part in rarest)), _MANY_CHUNKS)]
 
 
-def _any_of(planned: Sequence[TermQuery]) -> str:
+def _any_of_expression(planned: Sequence[TermQuery]) -> str:
     return " OR ".join(dict.fromkeys(phrase for part in planned for phrase in part.phrases))
 
 
-def _headings(texts: Sequence[str]) -> list[str]:
-    return [f"heading : {phrase_of(tuple(tokens))}" for text in texts if (tokens := query_words(text))]
+def _heading_expressions(texts: Sequence[str]) -> list[str]:
+    return [f"heading : {fts_phrase(tuple(tokens))}" for text in texts if (tokens := query_words(text))]
 
 
 def _is_filler(word: QueryWord, query: Query) -> bool:
     """Whether a word is a function word; one that alone is capitalised is an abbreviation, as in "who leads WHO"."""
     if word.kind is not WordKind.PLAIN or (word.is_name and not query.text.isupper()):
         return False
-    return is_filler(word.tokens[0], query.language)
+    return is_function_word(word.tokens[0], query.language)
 
 
 _SATURATION: Final = 1.2
-_ENOUGH: Final = 200
-_MANY: Final = 1000
+_ENOUGH_CHUNKS: Final = 200
+_MANY_CHUNKS: Final = 1000
 _MAX_SIMILAR: Final = 2000
 _MAX_WILDCARD_FORMS: Final = 100
 _MAX_ROW_WORDS: Final = 8
@@ -376,16 +378,18 @@ _SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")
 
 def select_informative_words(query: Query, vocabulary: Vocabulary) -> Query:
     """Return a query limited to the words that can be searched for: the rarest, those of its message first."""
-    if sum(map(_room, query.words)) <= MAX_WORDS:
+    if sum(map(_cost_in_words, query.words)) <= MAX_WORDS:
         return query
-    words = [word for word in query.words if not all(is_filler(token, query.language) for token in word.tokens)]
+    words = [word for word in query.words if not all(is_function_word(token, query.language) for token in word.tokens)]
     counts = vocabulary.counts(sorted(set(chain.from_iterable(word.tokens for word in words))))
     known = [word for word in words if not counts.keys().isdisjoint(word.tokens)]
     rarest = sorted(known or words or query.words, key=lambda word: _n_chunks(word, counts))
-    message = frozenset(query_words(failure_line(query.text)))
-    preferred = list(_fitting([word for word in rarest if message.issuperset(word.tokens)], MAX_WORDS * _MESSAGE_SHARE))
-    room = MAX_WORDS - sum(map(_room, preferred))
-    selected = {*preferred, *_fitting([word for word in rarest if word not in preferred], room)}
+    message = frozenset(query_words(last_failure_line(query.text)))
+    preferred = list(
+        _words_that_fit([word for word in rarest if message.issuperset(word.tokens)], MAX_WORDS * _MESSAGE_SHARE)
+    )
+    room = MAX_WORDS - sum(map(_cost_in_words, preferred))
+    selected = {*preferred, *_words_that_fit([word for word in rarest if word not in preferred], room)}
     return query._replace(words=tuple(word for word in query.words if word in selected))
 
 
@@ -394,15 +398,15 @@ def _n_chunks(word: QueryWord, counts: dict[str, int]) -> float:
     return min((counts[token] for token in word.tokens if token in counts and not token.isdigit()), default=math.inf)
 
 
-def _fitting(words: Sequence[QueryWord], room: float) -> Iterator[QueryWord]:
+def _words_that_fit(words: Sequence[QueryWord], room: float) -> Iterator[QueryWord]:
     for word in words:
-        room -= _room(word)
+        room -= _cost_in_words(word)
         if room < 0:
             return
         yield word
 
 
-def _room(word: QueryWord) -> float:
+def _cost_in_words(word: QueryWord) -> float:
     return sum(1 / GRAMS_A_WORD if is_gram(token) else 1 for token in word.tokens)
 
 

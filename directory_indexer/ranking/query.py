@@ -16,11 +16,11 @@ from typing import Final, NamedTuple
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.analyzer import is_gram, phrase_words, query_words, symbol_name
 from directory_indexer.ranking.filter_fields import FIELDS, METADATA_FIELDS, SOURCE_FIELDS
-from directory_indexer.ranking.languages import is_filler, language_of
-from directory_indexer.ranking.query_syntax import ROLES, beginning_of_date, period_of, split_alternatives
+from directory_indexer.ranking.languages import is_function_word, language_of
+from directory_indexer.ranking.query_syntax import ROLES, format_iso_date, parse_period, split_alternatives
 
 with lazily:
-    from directory_indexer.ranking.traces import Frame, Trace, failure_line, read_trace
+    from directory_indexer.ranking.traces import Frame, Trace, last_failure_line, parse_trace
 
 MAX_CHARACTERS: Final = 20_000
 """Of longer queries, the beginning and the end are read: the last lines of a log say what failed."""
@@ -135,8 +135,8 @@ class Query(NamedTuple):
 
 def parse_query(text: str, *, as_words: frozenset[str] = frozenset()) -> Query:
     """Parse a query; every string is valid. Filters that are written like one of `as_words` are words."""
-    text = _within_limits(text).encode("utf-8", "replace").decode().replace(_LINE_SEPARATOR, "\n")
-    trace = read_trace(text) if _may_be_a_trace(text) else Trace()
+    text = _truncate_query(text).encode("utf-8", "replace").decode().replace(_LINE_SEPARATOR, "\n")
+    trace = parse_trace(text) if _may_be_a_trace(text) else Trace()
     if trace.message or len(text) > _MAX_TYPED_LENGTH or text.strip().count("\n") >= _LINE_ENDS_OF_PASTED_TEXT:
         return _pasted_query(text, trace)
     rest, groups = split_alternatives(text)
@@ -158,7 +158,7 @@ def parse_query(text: str, *, as_words: frozenset[str] = frozenset()) -> Query:
     )
 
 
-def _within_limits(text: str) -> str:
+def _truncate_query(text: str) -> str:
     half = MAX_CHARACTERS // 2
     return text if len(text) <= MAX_CHARACTERS else f"{text[: half - 1]}\n{text[-half:]}"
 
@@ -172,16 +172,16 @@ def _may_be_a_trace(text: str) -> bool:
 
 def _pasted_query(text: str, trace: Trace) -> Query:
     message = trace.message or text
-    words = tuple(_words_of(_Piece(word) for word in message.replace("*", " ").split()))
+    words = tuple(_words_of(_QueryPiece(word) for word in message.replace("*", " ").split()))
     meaning = " ".join(message.split())
     if len(meaning) > MAX_MEANING:
-        meaning = f"{failure_line(message)[: MAX_MEANING // 2]} {meaning}"[:MAX_MEANING]
+        meaning = f"{last_failure_line(message)[: MAX_MEANING // 2]} {meaning}"[:MAX_MEANING]
     language = language_of(meaning, [token for word in words for token in word.tokens])
     return Query(message, meaning, language, words, phrases_bind=False, places=trace.frames)
 
 
 def _typed_query(typed: str, as_words: frozenset[str]) -> Query:
-    pieces = [_piece(match, as_words) for match in _PIECE.finditer(typed)]
+    pieces = [_parse_piece(match, as_words) for match in _PIECE_PATTERN.finditer(typed)]
     included = [piece for piece in pieces if not piece.is_negative and not piece.field]
     words = tuple(_words_of(included)) or tuple(_words_of_headings(pieces))
     meaning = " ".join(" ".join(piece.text for piece in included).split())[:MAX_MEANING]
@@ -198,57 +198,57 @@ def _typed_query(typed: str, as_words: frozenset[str]) -> Query:
     )
 
 
-def _words_of_headings(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
+def _words_of_headings(pieces: Iterable[_QueryPiece]) -> Iterable[QueryWord]:
     """Return the words of headings, by which passages are ranked if nothing else is searched for; they are names."""
-    headings = [_Piece(piece.text) for piece in pieces if piece.field == "heading" and not piece.is_negative]
+    headings = [_QueryPiece(piece.text) for piece in pieces if piece.field == "heading" and not piece.is_negative]
     return (word._replace(kind=WordKind.LITERAL) for word in _words_of(headings))
 
 
 def parse_filter_argument(argument: str) -> str:
     """Return an argument of a command line as a filter, its quotes removed by the shell; "" if it is none."""
-    match = _PIECE.match(argument)
+    match = _PIECE_PATTERN.match(argument)
     if not match or not match["field"]:
         return ""
     name, _, value = argument.partition(":")
     return argument if match.end() == len(argument) else f'{name}:"{value.replace(chr(34), " ")}"'
 
 
-class _Piece(NamedTuple):
+class _QueryPiece(NamedTuple):
     text: str
     field: str = ""
     is_quoted: bool = False
     is_negative: bool = False
 
 
-def _piece(match: re.Match[str], as_words: frozenset[str]) -> _Piece:
+def _parse_piece(match: re.Match[str], as_words: frozenset[str]) -> _QueryPiece:
     quoted = match["quoted"]
     text = (match["bare"] or "") if quoted is None else quoted
     field = (match["field"] or "").lower()
-    is_date = field in _DATES and period_of(text, now=time.time()) is not None
+    is_date = field in _DATES and parse_period(text, now=time.time()) is not None
     is_no_filter = (field in _DATES and not is_date) or (field == "is" and text.lower() not in ROLES)
     if is_no_filter or f"{field}:{text.strip()}" in as_words:
-        return _Piece(f"{field}:{text}", is_negative=bool(match["minus"]))
-    return _Piece(text, field, quoted is not None, bool(match["minus"]))
+        return _QueryPiece(f"{field}:{text}", is_negative=bool(match["minus"]))
+    return _QueryPiece(text, field, quoted is not None, bool(match["minus"]))
 
 
 def _is_prose(words: Sequence[QueryWord], language: str) -> bool:
     """Whether words are a sentence, in which quotes are citations; among a few terms they are deliberate."""
     tokens = [token for word in words for token in word.tokens]
-    return len(tokens) > _MAX_TERMS or any(is_filler(token, language) for token in tokens)
+    return len(tokens) > _MAX_TERMS or any(is_function_word(token, language) for token in tokens)
 
 
-def _filters(pieces: Iterable[_Piece]) -> Filters:
+def _filters(pieces: Iterable[_QueryPiece]) -> Filters:
     by_field: defaultdict[str, list[str]] = defaultdict(list)
     for piece in pieces:
         if piece.field and piece.text.strip():
             text = piece.text.strip()
-            by_field[piece.field].append(beginning_of_date(text) if piece.field == "created" else text)
+            by_field[piece.field].append(format_iso_date(text) if piece.field == "created" else text)
     paths, kinds, headings, since, until, roles = (tuple(by_field[field.word]) for field in SOURCE_FIELDS)
     metadata = tuple((field.word, text) for field in METADATA_FIELDS for text in by_field[field.word])
     return Filters(paths, kinds, headings, since, until, roles, metadata)
 
 
-def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
+def _words_of(pieces: Iterable[_QueryPiece]) -> Iterable[QueryWord]:
     words: dict[tuple[tuple[str, ...], WordKind], QueryWord] = {}
     for piece in pieces:
         word = _query_word(piece)
@@ -263,7 +263,7 @@ def _words_of(pieces: Iterable[_Piece]) -> Iterable[QueryWord]:
     return words.values()
 
 
-def _query_word(piece: _Piece) -> QueryWord:
+def _query_word(piece: _QueryPiece) -> QueryWord:
     if piece.is_quoted:
         return QueryWord(piece.text, phrase_words(piece.text)[:MAX_WORDS], WordKind.PHRASE)
     if _WILDCARD.fullmatch(piece.text) and all(len(query_words(part)) <= 1 for part in piece.text.split("*")):
@@ -278,7 +278,7 @@ def _query_word(piece: _Piece) -> QueryWord:
 
 
 _DATES: Final = ("since", "until")
-_PIECE: Final = re.compile(
+_PIECE_PATTERN: Final = re.compile(
     r"""
     (?P<minus>(?<!\S)-(?!\d[\d.,]*(?:[^\W\d]{0,3}|[°%]\w?)(?!\S))(?=["\w](?:\w|["(:*]|[^\s\w]\w)))?
     (?:(?<!\w)(?P<field>FIELD):(?=\S))?

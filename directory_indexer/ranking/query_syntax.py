@@ -33,10 +33,10 @@ def split_alternatives(text: str) -> SplitQuery:
     """Split a query at its `OR`; without one between two items, it is returned unchanged."""
     if _OR not in text:
         return SplitQuery(text)
-    query_tokens = _tokens(text)
+    query_tokens = _tokenise(text)
     if _OR not in query_tokens[1:-1]:
         return SplitQuery(text)
-    reader = _Reader(query_tokens)
+    reader = _AlternativesParser(query_tokens)
     rest: list[str] = []
     groups: list[tuple[str, ...]] = []
     while reader.at < len(query_tokens):
@@ -48,23 +48,23 @@ def split_alternatives(text: str) -> SplitQuery:
     return SplitQuery(" ".join(rest), tuple(groups))
 
 
-class _Reader:
+class _AlternativesParser:
     """Reads tokens from left to right; every item is a list of alternatives, each of them a list of tokens."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        self._tokens = tokens
+        self._tokenise = tokens
         self.at = 0
 
     def item(self, depth: int) -> list[list[str]]:
         """Read the text up to the next blank, with everything that `OR` joins to it."""
         alternatives = self._operand(depth)
-        while self._peek() == _OR and self.at + 1 < len(self._tokens) and self._tokens[self.at + 1] != ")":
+        while self._peek() == _OR and self.at + 1 < len(self._tokenise) and self._tokenise[self.at + 1] != ")":
             self.at += 1
             alternatives = (alternatives + self._operand(depth))[:_MAX_ALTERNATIVES]
         return [tokens for tokens in alternatives if tokens]
 
     def _operand(self, depth: int) -> list[list[str]]:
-        opening = self._tokens[self.at]
+        opening = self._tokenise[self.at]
         self.at += 1
         if opening in {")", _OR}:
             return [[]]
@@ -87,10 +87,10 @@ class _Reader:
         return combinations
 
     def _peek(self) -> str:
-        return self._tokens[self.at] if self.at < len(self._tokens) else ""
+        return self._tokenise[self.at] if self.at < len(self._tokenise) else ""
 
 
-def _tokens(text: str) -> list[str]:
+def _tokenise(text: str) -> list[str]:
     """Split a query at blanks outside quotes, and at parentheses around whole words."""
     tokens: list[str] = []
     word, is_quoted, n_open = "", False, 0
@@ -129,7 +129,7 @@ class Period(NamedTuple):
     written: str = ""
 
 
-def period_of(text: str, *, now: float) -> Period | None:
+def parse_period(text: str, *, now: float) -> Period | None:
     """Parse an age, a date, an ISO 8601 time, or a phrase such as `yesterday` and `last week`; None if it is none.
 
     Ages are `7d`, `2 weeks ago` and `last 30 days`, the moment so long ago. Dates are `2026`, `2026-1`, `2026-01-31`,
@@ -137,18 +137,23 @@ def period_of(text: str, *, now: float) -> Period | None:
     """
     typed = " ".join(re.sub(_BETWEEN_WORDS, " ", text).lower().split())
     try:
-        return _age(typed, now) or _calendar(typed) or _named(typed, now) or _moment(text.strip())
+        return (
+            _period_of_age(typed, now)
+            or _period_of_date(typed)
+            or _period_by_name(typed, now)
+            or _parse_moment(text.strip())
+        )
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def beginning_of_date(text: str) -> str:
+def format_iso_date(text: str) -> str:
     """Format a year, a month or a day as in ISO 8601; return any other text unchanged."""
-    period = period_of(text, now=time.time())
+    period = parse_period(text, now=time.time())
     return (period and period.written) or text
 
 
-def _age(typed: str, now: float) -> Period | None:
+def _period_of_age(typed: str, now: float) -> Period | None:
     match = re.fullmatch(_AGE, typed)
     if not match or match["unit"] not in _SECONDS:
         return None
@@ -156,7 +161,7 @@ def _age(typed: str, now: float) -> Period | None:
     return Period(seconds, seconds)
 
 
-def _calendar(typed: str) -> Period | None:
+def _period_of_date(typed: str) -> Period | None:
     """Parse a year, a month or a day in any of the notations."""
     match = next((candidate for form in _DATES if (candidate := re.fullmatch(form, typed))), None)
     if match is None:
@@ -164,11 +169,15 @@ def _calendar(typed: str) -> Period | None:
     year, month, day = (int(match[part] or 0) for part in "ymd")
     first = date(year, month or 1, day or 1)
     if day:
-        return _days(first, first + timedelta(days=1), _DAY)
-    return _days(first, _next_month(first), _MONTH) if month else _days(first, date(year + 1, 1, 1), _YEAR)
+        return _period_of_days(first, first + timedelta(days=1), _DAY)
+    return (
+        _period_of_days(first, _next_month(first), _MONTH)
+        if month
+        else _period_of_days(first, date(year + 1, 1, 1), _YEAR)
+    )
 
 
-def _named(typed: str, now: float) -> Period | None:
+def _period_by_name(typed: str, now: float) -> Period | None:
     """Parse phrases for a moment, a day, or this or the last week, month or year."""
     name = typed.removeprefix("the ").replace("previous ", "last ").replace("past ", "last ")
     if name == "now":
@@ -186,10 +195,10 @@ def _named(typed: str, now: float) -> Period | None:
         "this year": (year, year.replace(year=year.year + 1), _YEAR),
         "last year": (year.replace(year=year.year - 1), year, _YEAR),
     }
-    return _days(*periods[name]) if name in periods else None
+    return _period_of_days(*periods[name]) if name in periods else None
 
 
-def _moment(typed: str) -> Period:
+def _parse_moment(typed: str) -> Period:
     seconds = datetime.fromisoformat(typed.upper()).astimezone().timestamp()
     return Period(seconds, seconds)
 
@@ -198,7 +207,7 @@ def _next_month(first: date) -> date:
     return (first + timedelta(days=31)).replace(day=1)
 
 
-def _days(first: date, end: date, form: str) -> Period:
+def _period_of_days(first: date, end: date, form: str) -> Period:
     # Each day has its own UTC offset: where clocks are changed, a day has 23 or 25 hours.
     start, after = (datetime(day.year, day.month, day.day).astimezone().timestamp() for day in (first, end))
     return Period(start, after, f"{first:{form}}" if form else "")

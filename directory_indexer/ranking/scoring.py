@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from directory_indexer.core.paths import display
 from directory_indexer.ranking.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
 from directory_indexer.ranking.features import NAMED_LEVEL, Matcher, TextMatch, TypedText, level_weights
-from directory_indexer.ranking.languages import NAMES_OF_ALL, has_latin_letters, is_another_language
+from directory_indexer.ranking.languages import NAMES_OF_ALL, differs_in_language, has_latin_letters
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.query_syntax import has_role
@@ -59,8 +59,8 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     # In a purely semantic search, nothing else may move a passage.
     has_keywords = float(any(candidate.keyword_score is not None for candidate in candidates))
     are_names = has_keywords * plan.query.has_only_names
-    readable = _are_readable(plan.query.language, candidates, model)
-    cosines = _cosines(plan.query.language, candidates, model)
+    readable = _readable_by_model(plan.query.language, candidates, model)
+    cosines = _calibrated_cosines(plan.query.language, candidates, model)
     usual_weight = _semantic_weight(plan.query.language, candidates, model)
     # A purely semantic search orders by cosine, whatever the cosines are worth.
     weights = (
@@ -72,10 +72,10 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
     named = {
-        candidate.path: has_keywords * matcher.share_of_query(f"{_stem(candidate.path)}\n{candidate.title}")
+        candidate.path: has_keywords * matcher.share_of_query(f"{_file_stem(candidate.path)}\n{candidate.title}")
         for candidate in candidates
     }
-    file_names = {path: matcher.share_of_name(_stem(path)) for path in named}
+    file_names = {path: matcher.share_of_name(_file_stem(path)) for path in named}
     scored = []
     for at, candidate in enumerate(candidates):
         signals = (
@@ -90,7 +90,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
             _quality(
                 evidence[at],
                 _confident_cosine(cosines[at], matches[at]) + surprise,
-                nothing=_NOTHING if has_keywords else _NOTHING_BY_MEANING,
+                nothing=_NO_EVIDENCE if has_keywords else _NOTHING_BY_MEANING,
             )
             if readable[at]
             else _keyword_quality(evidence[at], usual_length)
@@ -127,7 +127,7 @@ def _exactness(
     return level_weights(levels, plan.n_chunks), levels
 
 
-def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
+def _calibrated_cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
     """Return the cosines on the scale of the packaged model; passages without a vector count as the average."""
     lowered = {code: _language_loss(code, language, model) for code in {candidate.language for candidate in candidates}}
     usual = [
@@ -147,13 +147,13 @@ def _cosines(language: str, candidates: Sequence[Candidate], model: Model) -> li
 
 def _language_loss(code: str, language: str, model: Model) -> float:
     """Return how much lower a cosine is than it would be in the language of the query."""
-    if model.scale is None or not is_another_language(code, than=language):
+    if model.scale is None or not differs_in_language(code, than=language):
         return 0.0
     are_latin = has_latin_letters(language) and has_latin_letters(NAMES_OF_ALL[code])
     return model.scale.between_languages if are_latin else model.scale.between_scripts
 
 
-def _are_readable(language: str, candidates: Sequence[Candidate], model: Model) -> list[bool]:
+def _readable_by_model(language: str, candidates: Sequence[Candidate], model: Model) -> list[bool]:
     """Return for which passages the cosine is meaningful: where the model knows no letters, it compares blanks."""
     if all(candidate.cosine is None for candidate in candidates) or not model.reads(language):
         return [False] * len(candidates)
@@ -234,7 +234,7 @@ def _median(values: Sequence[int]) -> float:
 
 
 @lru_cache(maxsize=1 << 13)
-def _stem(path: str) -> str:
+def _file_stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
@@ -257,7 +257,7 @@ _DEFAULT_LANGUAGE: Final = "english"
 """The language of passages whose own is unknown."""
 
 _WORDS: Final = 0.8
-_NOTHING: Final = 0.32
+_NO_EVIDENCE: Final = 0.32
 _NOTHING_BY_MEANING: Final = 0.28
 """In a semantic search, fewer passages have words of the query by chance."""
 
@@ -300,7 +300,7 @@ class _PathRole(NamedTuple):
 
 @lru_cache(maxsize=1 << 13)
 def _role_of(path: str) -> _PathRole:
-    marks = tuple(match.group() for match in _MARK.finditer(path))
+    marks = tuple(match.group() for match in _PATH_MARK.finditer(path))
     return _PathRole(has_role(path, "generated"), bool(re.search(_CHANGE_LOG, path)), marks)
 
 
@@ -361,7 +361,7 @@ _PROSE_WORDS: Final = frozenset(
 _CHANGE_WORDS: Final = frozenset("changes history news release releases upgrade version versions".split())
 
 _CHANGE_LOG: Final = r"(?i)(?:^|/)(?:change_?log|changes?|history|news|releases?|release[_-]notes)(?:\.[^/]*)?$"
-_MARK: Final = re.compile(
+_PATH_MARK: Final = re.compile(
     r"""
     (?:^|(?<=/)) (?:tests?|testing|__tests__|specs?|fixtures?|mocks?|__mocks__|testdata|e2e|bench(?:marks?)?
                   |_?examples?|samples?|demos?|website|legacy|compat|deprecated|vendor|third_party) (?=/)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.ranking.analyzer import FTS_WEIGHTS, index_fields, words
+from directory_indexer.ranking.analyzer import FTS_WEIGHTS, index_fields, split_into_words
 from directory_indexer.ranking.languages import NAMES
 from directory_indexer.ranking.word_forms import Term, stem_of
 
@@ -41,7 +41,7 @@ def passage_weights(fields: PassageFields, *, language: str) -> SparseVector:
     counts: Counter[str] = Counter()
     length = 0
     for field, weight in zip(index_fields(**fields._asdict()), FTS_WEIGHTS, strict=True):
-        field_words = words(field)
+        field_words = split_into_words(field)
         length += len(field_words)
         for word in field_words:
             counts[word] += weight  # type: ignore[assignment]  # weights have fractions
@@ -66,7 +66,7 @@ def query_weights(terms: Iterable[Term], languages: Sequence[str]) -> SparseVect
 
 def passage_words(fields: PassageFields) -> str:
     """Return all words of a passage as the index splits them, joined by blanks, for a full-text filter."""
-    return " ".join(word for field in index_fields(**fields._asdict()) for word in words(field))
+    return " ".join(word for field in index_fields(**fields._asdict()) for word in split_into_words(field))
 
 
 def _stem_key(word: str, language: str) -> str:

@@ -15,9 +15,9 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from directory_indexer.ranking.analyzer import is_gram, other_spellings, query_words
-from directory_indexer.ranking.languages import is_filler
+from directory_indexer.ranking.languages import is_function_word
 from directory_indexer.ranking.query import Query, QueryWord, WordKind
-from directory_indexer.ranking.word_forms import Vocabulary, languages_of, with_variants
+from directory_indexer.ranking.word_forms import Vocabulary, languages_to_stem, plan_inflected_term
 
 
 class SpellingVocabulary(Vocabulary, Protocol):
@@ -44,7 +44,7 @@ class Correction(NamedTuple):
     @property
     def note(self) -> str:
         """The note that tells the user about it."""
-        if self.searched == containing(self.typed):
+        if self.searched == wildcard_around(self.typed):
             return f"no word is {self.typed}; searched for words that it is part of"
         return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
 
@@ -58,21 +58,21 @@ class CorrectedQuery(NamedTuple):
 
 def correct_spelling(query: Query, vocabulary: SpellingVocabulary) -> CorrectedQuery:
     """Correct the words of a query that the index has in no form, both for keyword and semantic search."""
-    query, parts = _with_parts(query, vocabulary)
-    doubtful = _doubtful(query)
+    query, parts = _search_as_parts(query, vocabulary)
+    doubtful = _doubtful_words(query)
     if not doubtful:
         return CorrectedQuery(query, parts)
-    unknown = islice(_unknown(query, doubtful, vocabulary), _MAX_CORRECTIONS)
-    corrected = {token: nearest for token in unknown if (nearest := _nearest(token, vocabulary))}
+    unknown = islice(_unknown_words(query, doubtful, vocabulary), _MAX_CORRECTIONS)
+    corrected = {token: nearest for token in unknown if (nearest := _nearest_word(token, vocabulary))}
     return CorrectedQuery(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
 
 
-def containing(word: str) -> str:
+def wildcard_around(word: str) -> str:
     """Return the wildcard for words that contain a word."""
     return f"*{word}*"
 
 
-def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
+def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
     """Replace words that the index has in no form by wildcards for the words that contain them.
 
     Scanning all words takes time, and a sentence is found by its other words.
@@ -81,19 +81,21 @@ def _with_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tu
         return query, ()
     single = {word.tokens[0]: word for word in query.words if _may_be_part(word, query)}
     missing = single.keys() - vocabulary.known(tuple(single)) if single else ()
-    languages = languages_of(query, vocabulary) if missing else ()
+    languages = languages_to_stem(query, vocabulary) if missing else ()
     parts = [
         token
         for token in islice((token for token in single if token in missing), _MAX_CORRECTIONS)
         if not vocabulary.known(other_spellings(single[token].text))
-        and not with_variants(token, languages, vocabulary).term.n_chunks
+        and not plan_inflected_term(token, languages, vocabulary).term.n_chunks
         and _is_part(token, vocabulary)
     ]
     words = tuple(
-        word._replace(text=containing(token), kind=WordKind.WILDCARD) if (token := word.tokens[0]) in parts else word
+        word._replace(text=wildcard_around(token), kind=WordKind.WILDCARD)
+        if (token := word.tokens[0]) in parts
+        else word
         for word in query.words
     )
-    corrections = tuple(Correction(single[token].text, containing(single[token].text)) for token in parts)
+    corrections = tuple(Correction(single[token].text, wildcard_around(single[token].text)) for token in parts)
     return query._replace(words=words), corrections
 
 
@@ -108,20 +110,20 @@ def _may_be_part(word: QueryWord, query: Query) -> bool:
     token, *others = word.tokens
     is_long = len(token) >= (_MIN_NUMBER_LENGTH if token.isdigit() else _MIN_PART_LENGTH)
     is_plain = word.kind is WordKind.PLAIN and not others and not is_gram(token)
-    return is_plain and is_long and not is_filler(token, query.language)
+    return is_plain and is_long and not is_function_word(token, query.language)
 
 
 def _with_corrected(query: Query, corrected: dict[str, str]) -> Query:
     return query._replace(
-        words=tuple(_corrected(word, corrected) for word in query.words),
-        meaning=re.sub(_RUN, lambda run: _replacement(run[0], corrected), query.meaning),
+        words=tuple(_correct_word(word, corrected) for word in query.words),
+        meaning=re.sub(_RUN, lambda run: _replace_in_run(run[0], corrected), query.meaning),
         alternatives=tuple(
             tuple(_with_corrected(branch, corrected) for branch in group) for group in query.alternatives
         ),
     )
 
 
-def _doubtful(query: Query) -> dict[str, str]:
+def _doubtful_words(query: Query) -> dict[str, str]:
     """Return the words that may contain typing errors, in the spelling of the index, with what was typed."""
     exact = {token for word in query.words if word.kind is not WordKind.PLAIN for token in word.tokens}
     return {
@@ -129,23 +131,26 @@ def _doubtful(query: Query) -> dict[str, str]:
         for word in query.words
         if not word.is_name
         for token in word.tokens
-        if len(token) >= _MIN_LENGTH and token.isalpha() and token not in exact and not is_filler(token, query.language)
+        if len(token) >= _MIN_LENGTH
+        and token.isalpha()
+        and token not in exact
+        and not is_function_word(token, query.language)
     }
 
 
-def _unknown(query: Query, doubtful: dict[str, str], vocabulary: SpellingVocabulary) -> Iterator[str]:
+def _unknown_words(query: Query, doubtful: dict[str, str], vocabulary: SpellingVocabulary) -> Iterator[str]:
     """Yield the words that the index has neither in this nor in another form."""
     missing = doubtful.keys() - vocabulary.known(tuple(doubtful))
-    languages = languages_of(query, vocabulary) if missing else ()
+    languages = languages_to_stem(query, vocabulary) if missing else ()
     for token in (token for token in doubtful if token in missing):
         if (
             not vocabulary.known(other_spellings(doubtful[token]))
-            and not with_variants(token, languages, vocabulary).term.n_chunks
+            and not plan_inflected_term(token, languages, vocabulary).term.n_chunks
         ):
             yield token
 
 
-def _nearest(word: str, vocabulary: SpellingVocabulary) -> str | None:
+def _nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
     """Return the word with the fewest errors; among these, one with swapped letters, then the most frequent."""
     alike = (
         _similar_long(word, vocabulary) if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else _similar_short(word, vocabulary)
@@ -154,14 +159,14 @@ def _nearest(word: str, vocabulary: SpellingVocabulary) -> str | None:
     ranked = [
         (n_errors, near[0] != word[0], sorted(near) != sorted(word), -n_chunks, near)
         for near, n_chunks in alike.items()
-        if (n_errors := distance(word, near, most=most)) and near.isalpha()
+        if (n_errors := edit_distance(word, near, most=most)) and near.isalpha()
     ]
     return min(ranked)[-1] if ranked else None
 
 
 def _similar_short(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:
     """Return words one error away, except with another first letter: harming is not meant for warming."""
-    edited = one_edit(word, _alphabet_of(word))
+    edited = words_one_edit_away(word, _alphabet_of(word))
     return vocabulary.counts(sorted(near for near in edited if near[0] == word[0] or _has_error_at_start(word, near)))
 
 
@@ -174,7 +179,7 @@ def _similar_long(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:
     """Return words at most two errors away, one of them in the first letters."""
     size = min((len(word) + 1) // 2, _ERROR_PREFIX_LENGTH)
     first, rest = word[:size], word[size:]
-    others = {edited[:size] for edited in one_edit(word[: size + 1], _alphabet_of(word))} - {first}
+    others = {edited[:size] for edited in words_one_edit_away(word[: size + 1], _alphabet_of(word))} - {first}
     letters = (len(word) - _MAX_ERRORS, len(word) + _MAX_ERRORS)
     middle = (len(rest) + 1) // 2
     halves = (rest[:middle], rest[middle:])
@@ -188,14 +193,14 @@ def _alphabet_of(word: str) -> str:
     return next((letters for letters in _ALPHABETS if word[0] in letters), "")
 
 
-def _corrected(word: QueryWord, corrected: dict[str, str]) -> QueryWord:
+def _correct_word(word: QueryWord, corrected: dict[str, str]) -> QueryWord:
     if word.kind is not WordKind.PLAIN or corrected.keys().isdisjoint(word.tokens):
         return word
-    text = re.sub(_RUN, lambda run: _replacement(run[0], corrected), word.text)
+    text = re.sub(_RUN, lambda run: _replace_in_run(run[0], corrected), word.text)
     return word._replace(text=text, tokens=tuple(corrected.get(token, token) for token in word.tokens))
 
 
-def _replacement(run: str, corrected: dict[str, str]) -> str:
+def _replace_in_run(run: str, corrected: dict[str, str]) -> str:
     tokens = query_words(run)
     return corrected.get(tokens[0], run) if len(tokens) == 1 else run
 
@@ -233,7 +238,7 @@ _ALPHABETS: Final = (
 )
 
 
-def one_edit(word: str, alphabet: str) -> set[str]:
+def words_one_edit_away(word: str, alphabet: str) -> set[str]:
     """Return all words that are one edit away, with the letters of an alphabet."""
     splits = [(word[:at], word[at:]) for at in range(len(word) + 1)]
     shorter = {left + right[1:] for left, right in splits if right}
@@ -243,7 +248,7 @@ def one_edit(word: str, alphabet: str) -> set[str]:
     return (shorter | swapped | replaced | longer) - {word}
 
 
-def distance(first: str, second: str, *, most: int) -> int | None:
+def edit_distance(first: str, second: str, *, most: int) -> int | None:
     """Return the number of edits between two words; None if it is more than `most`.
 
     This is the optimal string alignment distance: no letter is edited twice.
@@ -263,5 +268,5 @@ def distance(first: str, second: str, *, most: int) -> int | None:
     rests = [(first[1:], second[1:]), (first[1:], second), (first, second[1:])]
     if first[:2] == second[1::-1]:
         rests.append((first[2:], second[2:]))
-    further = [n for rest in rests if (n := distance(*rest, most=most - 1)) is not None]
+    further = [n for rest in rests if (n := edit_distance(*rest, most=most - 1)) is not None]
     return 1 + min(further) if further else None

@@ -36,7 +36,7 @@ class Trace(NamedTuple):
     message: str = ""
 
 
-def read_trace(text: str) -> Trace:
+def parse_trace(text: str) -> Trace:
     """Parse the places in a text; a single line has no message of its own."""
     lines = _plain_lines(text)
     frames = [(at, frame) for at, line in enumerate(lines) for frame in _frames_in(line, lines[at + 1 : at + 2])]
@@ -45,7 +45,7 @@ def read_trace(text: str) -> Trace:
     )
     message_lines = list(_message_lines(lines, {at for at, _ in frames})) if is_trace else lines
     is_log = len(lines) >= _MIN_LOG_LINES and 2 * sum(map(_is_logged, text.splitlines())) > len(lines)
-    message = "\n".join(_failing(message_lines) if is_log else message_lines) if is_trace or is_log else ""
+    message = "\n".join(_lines_from_failure(message_lines) if is_log else message_lines) if is_trace or is_log else ""
     return Trace(tuple(dict.fromkeys(_deepest_first(lines, frames)))[:_MAX_FRAMES], message)
 
 
@@ -53,7 +53,7 @@ def _is_logged(line: str) -> bool:
     return bool(re.match(_LOG_PREFIX, line) or re.match(_TIMESTAMP, line))
 
 
-def _failing(lines: Sequence[str]) -> list[str]:
+def _lines_from_failure(lines: Sequence[str]) -> list[str]:
     """Return the last lines of a log that report a failure, without timestamps and levels, or else its last line."""
     plain = list(dict.fromkeys(re.sub(_TIMESTAMP, "", line) for line in lines))
     return [line for line in plain if re.search(_FAILURE, line)][-_MAX_MESSAGES:] or plain[-1:]
@@ -101,7 +101,7 @@ def _deepest_first(lines: Sequence[str], frames: Sequence[tuple[int, Frame]]) ->
     text = "\n".join(lines)
     if re.search(_LAST_IS_DEEPEST, text) and not re.search(_FIRST_IS_DEEPEST, text):
         return [frame for _, frame in reversed(frames)]
-    n_causes = list(accumulate(line.lstrip().startswith(_CAUSE) for line in lines))
+    n_causes = list(accumulate(line.lstrip().startswith(_CAUSE_LINE) for line in lines))
     return [frame for _, frame in sorted(frames, key=lambda numbered: -n_causes[numbered[0]])]
 
 
@@ -114,7 +114,7 @@ def _message_lines(lines: Sequence[str], with_frames: set[int]) -> Iterator[str]
         yield " ".join(re.sub(_ADDRESS, " ", text).split())
 
 
-def failure_line(text: str) -> str:
+def last_failure_line(text: str) -> str:
     """Return the last line of a text that reports a failure, or else its last line."""
     lines = [line for line in text.splitlines() if re.search(_WORD, line)]
     failing = [line for line in lines if re.search(_FAILURE, line)]
@@ -142,7 +142,7 @@ _MAX_METHOD_CHARS: Final = 500
 _PYTHON_FRAME: Final = r'File "[^"]*", line \d'
 _LAST_IS_DEEPEST: Final = r'(?m)most recent call last|^\s*File ".+", line \d'
 _FIRST_IS_DEEPEST: Final = "most recent call first"
-_CAUSE: Final = ("Caused by:", "[cause]:")
+_CAUSE_LINE: Final = ("Caused by:", "[cause]:")
 _TRACE_MARK: Final = (
     r'(?mi)^[ \t]+(?:at|from) |Traceback|File "[^"\n]+", line \d|panicked at|^goroutine \d|stack ?trace|backtrace'
     r"|^[ \t]*#\d+\s"

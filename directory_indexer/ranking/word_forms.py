@@ -62,7 +62,7 @@ class TermQuery(NamedTuple):
     phrases: tuple[str, ...]
 
 
-def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
+def languages_to_stem(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return the languages whose endings count; a few words taken for English may be of another language."""
     if query.language != _DEFAULT_LANGUAGE:
         return (query.language,)
@@ -70,12 +70,12 @@ def languages_of(query: Query, vocabulary: Vocabulary) -> tuple[str, ...]:
     return tuple(dict.fromkeys((_DEFAULT_LANGUAGE, *others)))
 
 
-def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> TermQuery:
+def plan_inflected_term(token: str, languages: tuple[str, ...], vocabulary: Vocabulary) -> TermQuery:
     """Return a term for a word in all its forms in the index, with the endings of these languages."""
     stems = [stem_of(token, language) for language in languages]
     prefixes = _prefixes(token, stems, languages) if token.isalpha() else []
     if not prefixes:
-        return exact_term(token, vocabulary)
+        return plan_exact_term(token, vocabulary)
     joined = vocabulary.counts(_with_joined_words(token)) if "א" <= token[0] <= "ת" else {}
     lists = {prefix: vocabulary.starting_with(prefix, limit=_MAX_SIMILAR) for prefix in prefixes}
     similar = dict(chain.from_iterable(lists.values())) | joined
@@ -84,7 +84,7 @@ def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary
     }
     if set(counts) <= {token}:
         is_all = all(len(words) < _MAX_SIMILAR for words in lists.values())
-        return _single_form(token, counts.get(token, 0)) if is_all else exact_term(token, vocabulary)
+        return _single_form(token, counts.get(token, 0)) if is_all else plan_exact_term(token, vocabulary)
     n_chunks = sum(counts.values())
     forms = frozenset(counts) | {token}
     common = os.path.commonprefix(tuple(forms))
@@ -93,7 +93,7 @@ def with_variants(token: str, languages: tuple[str, ...], vocabulary: Vocabulary
         phrases: tuple[str, ...] = (f'"{common}" *',)
     else:
         by_count = sorted(forms, key=lambda form: (-counts.get(form, 0), form))[:_MAX_FORMS]
-        phrases = tuple(phrase_of((form,)) for form in by_count)
+        phrases = tuple(fts_phrase((form,)) for form in by_count)
     return TermQuery(Term(token, forms, n_chunks), phrases)
 
 
@@ -114,16 +114,16 @@ def _prefixes(token: str, stems: Sequence[str], languages: Sequence[str]) -> lis
     return prefixes
 
 
-def exact_term(token: str, vocabulary: Vocabulary) -> TermQuery:
+def plan_exact_term(token: str, vocabulary: Vocabulary) -> TermQuery:
     """Return a term for a word in this form alone."""
     return _single_form(token, vocabulary.counts((token,)).get(token, 0))
 
 
 def _single_form(token: str, n_chunks: int) -> TermQuery:
-    return TermQuery(Term(token, frozenset((token,)), n_chunks), (phrase_of((token,)),))
+    return TermQuery(Term(token, frozenset((token,)), n_chunks), (fts_phrase((token,)),))
 
 
-def phrase_of(tokens: tuple[str, ...]) -> str:
+def fts_phrase(tokens: tuple[str, ...]) -> str:
     """Format consecutive words as an FTS5 phrase."""
     return f'"{" ".join(tokens)}"'
 

@@ -17,14 +17,14 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, exact_text
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.ranking.analyzer import query_words, words
+from directory_indexer.ranking.analyzer import query_words, split_into_words
 from directory_indexer.ranking.candidates import NO_EXPLANATION
-from directory_indexer.ranking.definitions import definition_of, names_in, surest_definition
+from directory_indexer.ranking.definitions import definition_form, most_certain_definition, names_in
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.query_syntax import has_role
-from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.ranking.word_forms import fts_phrase
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, other_copies
 from directory_indexer.search.scope import Scope
 from directory_indexer.search.sections import SEPARATOR
@@ -85,7 +85,7 @@ def _contains_any_word(chunk: IndexedChunk, query: Query) -> bool:
 
 def _has_qualifiers(chunk: IndexedChunk, qualifiers: frozenset[str]) -> bool:
     """Whether the heading and the path of a passage have all of these words."""
-    return not qualifiers or qualifiers <= {*words(f"{chunk.chunk.heading} {chunk.path}")}
+    return not qualifiers or qualifiers <= {*split_into_words(f"{chunk.chunk.heading} {chunk.path}")}
 
 
 def heading_expression(plan: MatchPlan) -> str | None:
@@ -93,7 +93,7 @@ def heading_expression(plan: MatchPlan) -> str | None:
     names = names_in(plan.query)
     if plan.expression is None or len(plan.query.words) != 1 or len(names) != 1:
         return None
-    return f"({plan.expression}) AND (heading : {phrase_of(tuple(query_words(names[0])))})"
+    return f"({plan.expression}) AND (heading : {fts_phrase(tuple(query_words(names[0])))})"
 
 
 def _definitions_first(
@@ -144,7 +144,7 @@ _MERE_USE: Final = _DefinitionKind(is_unsure=True, is_test=True, form=100)
 
 def _classify_definition(chunk: IndexedChunk, name: str) -> _DefinitionKind | None:
     """Return how surely a passage defines a name: by a keyword before it, or by its heading in the index."""
-    definition = surest_definition([name], chunk.chunk.text) if _is_code(chunk) else None
+    definition = most_certain_definition([name], chunk.chunk.text) if _is_code(chunk) else None
     if definition is None:
         return None
     is_sure = definition.form == 0 or _has_name_in_heading(chunk, name)
@@ -162,7 +162,7 @@ def _is_code(chunk: IndexedChunk) -> bool:
 
 
 def _defines_any(chunk: IndexedChunk, names: Sequence[str]) -> bool:
-    return _is_code(chunk) and definition_of(names, chunk.chunk.text) is not None
+    return _is_code(chunk) and definition_form(names, chunk.chunk.text) is not None
 
 
 def _best_defining_chunk(

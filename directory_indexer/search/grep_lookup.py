@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from directory_indexer.matching import Clause
-from directory_indexer.ranking.analyzer import WordsWithPart, fold
+from directory_indexer.ranking.analyzer import WordsWithPart, fold_spelling
 from directory_indexer.ranking.han import simplified
 from directory_indexer.storage.documents.line_ranges import WordLookup
 
@@ -81,7 +81,7 @@ def _character_class(character: str) -> str:
     if re.match(_GRAM_CHARACTERS, character):
         return "g"
     lowered = character.lower()
-    is_plain = len(lowered) == 1 and unicodedata.normalize("NFKD", lowered) == lowered == fold(character)
+    is_plain = len(lowered) == 1 and unicodedata.normalize("NFKD", lowered) == lowered == fold_spelling(character)
     return "a" if is_plain and lowered.isalpha() else "?"
 
 

@@ -20,8 +20,8 @@ from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.analyzer import query_words
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.query_syntax import has_role
-from directory_indexer.ranking.traces import Frame, read_trace
-from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.ranking.traces import Frame, parse_trace
+from directory_indexer.ranking.word_forms import fts_phrase
 from directory_indexer.search.boosts import named_passages
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope, resolve_scope
@@ -217,7 +217,7 @@ class _Report:
     def of_frames(self) -> Iterator[Evidence]:
         """Yield the lines that frames and hunks name."""
         hunks = list(_frames_of_diff(self._text))
-        trace = read_trace(self._text)
+        trace = parse_trace(self._text)
         for reason, weight, frames in (
             ("changed in the diff", _HUNK_WEIGHT, hunks),
             ("frame", _FRAME_WEIGHT, trace.frames),
@@ -247,7 +247,7 @@ class _Report:
         """Yield the first passage of each file that uses a rare name."""
         tokens = tuple(query_words(name))
         ranked = self._snapshot.words.ranked(
-            f"text : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_USES + 1
+            f"text : {fts_phrase(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_USES + 1
         )
         if not tokens or len(ranked) > _MAX_USES:
             return
@@ -269,7 +269,7 @@ class _Report:
         for rank, path in enumerate(paths):
             name = os.path.basename(exact_text(path))
             module = _module_name(path)
-            phrases = [phrase_of((*query_words(form.format(module)),)) for form in _IMPORTS]
+            phrases = [fts_phrase((*query_words(form.format(module)),)) for form in _IMPORTS]
             expression = " OR ".join(f"text : {phrase}" for phrase in dict.fromkeys(phrases))
             ranked = self._snapshot.words.ranked(
                 expression, file_ids_json=self._scope.file_ids_json, limit=_MAX_IMPORTERS
@@ -296,7 +296,7 @@ class _Report:
         if not tokens:
             return []
         ranked = self._snapshot.words.ranked(
-            f"heading : {phrase_of(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_SIMILAR_PATHS * 4
+            f"heading : {fts_phrase(tokens)}", file_ids_json=self._scope.file_ids_json, limit=_MAX_SIMILAR_PATHS * 4
         )
         chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
         return [
@@ -327,7 +327,7 @@ class _Report:
         for rank, path in enumerate(paths[:_MAX_NEIGHBOUR_FILES]):
             name = os.path.basename(exact_text(path))
             ranked = self._snapshot.words.ranked(
-                f"text : {phrase_of((*query_words(name),))}",
+                f"text : {fts_phrase((*query_words(name),))}",
                 file_ids_json=self._scope.file_ids_json,
                 limit=_MAX_COMMITS,
             )

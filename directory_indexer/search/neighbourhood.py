@@ -22,7 +22,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display
 from directory_indexer.embedding import Embedder
-from directory_indexer.ranking.languages import is_filler, language_of
+from directory_indexer.ranking.languages import is_function_word, language_of
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.coverage_warnings import require_comparable, require_indexed
 from directory_indexer.search.hits import copies_in_scope
@@ -201,7 +201,7 @@ def label_clusters(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.in
 def _distinctive_words(text: str) -> set[str]:
     words = _WORD.findall(text.lower())
     language = language_of(text, words)
-    return {word for word in words if not is_filler(word, language)}
+    return {word for word in words if not is_function_word(word, language)}
 
 
 def _initial_centres(units: NDArray[np.float32], number: int) -> NDArray[np.float32]:

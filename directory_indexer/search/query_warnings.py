@@ -14,8 +14,8 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias, kind_names
-from directory_indexer.ranking.analyzer import extra_words, is_gram, words
-from directory_indexer.ranking.languages import is_filler
+from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_words
+from directory_indexer.ranking.languages import is_function_word
 from directory_indexer.ranking.query import Filters, Query, WordKind, parse_query
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.requests import SearchRequest
@@ -173,10 +173,10 @@ def name_test(query: Query) -> Callable[[FilePath], bool]:
 
     def has_prefix(path: FilePath) -> bool:
         name = os.path.basename(path)
-        return any(word.startswith(tokens) for word in (*words(name), *extra_words(name)))
+        return any(word.startswith(tokens) for word in (*split_into_words(name), *extra_words(name)))
 
     return has_prefix
 
 
 def _is_informative(token: str, language: str) -> bool:
-    return is_gram(token) or (len(token) >= _MIN_PREFIX_LENGTH and not is_filler(token, language))
+    return is_gram(token) or (len(token) >= _MIN_PREFIX_LENGTH and not is_function_word(token, language))

@@ -16,7 +16,7 @@ from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.ranking.candidates import NO_EXPLANATION, Excerpt, Explanation
 from directory_indexer.ranking.name_match import NameMatch
-from directory_indexer.ranking.query_syntax import Period, beginning_of_date, period_of
+from directory_indexer.ranking.query_syntax import Period, format_iso_date, parse_period
 from directory_indexer.ranking.spelling import Correction
 from directory_indexer.storage.documents.statistics import IndexSummary
 
@@ -241,7 +241,7 @@ def metadata_conditions(
             raise UsageError(f"{names[name]} is empty", hint="leave it out, or give what the document must say")
         if len(value) > _MAX_VALUE_LENGTH:
             raise UsageError(f"{names[name]} is longer than anything that a document says of itself")
-    conditions = tuple((name, beginning_of_date(value) if name == "created" else value) for name, value in conditions)
+    conditions = tuple((name, format_iso_date(value) if name == "created" else value) for name, value in conditions)
     for name, value in conditions:
         if name == "created" and not re.fullmatch(_DATE_PATTERN, value):
             raise UsageError(
@@ -253,7 +253,7 @@ def metadata_conditions(
 def _parse_period(text: str, name: str) -> Period | None:
     if not text:
         return None
-    period = period_of(text, now=time.time())
+    period = parse_period(text, now=time.time())
     if period is None:
         raise UsageError(
             f"{name} '{text}' is neither an age nor a date",

@@ -22,7 +22,7 @@ from directory_indexer.core.paths import (
 )
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias
 from directory_indexer.ranking.query import Query
-from directory_indexer.ranking.query_syntax import has_role, period_of
+from directory_indexer.ranking.query_syntax import has_role, parse_period
 from directory_indexer.storage.documents.files import ALL_FILES, FileFilter, MatchedFile, MetadataCondition
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.storage.vectors import VectorScope
@@ -172,11 +172,11 @@ def _file_filter(request: SearchRequest | None, query: Query) -> FileFilter:
 
 
 def _starts_of_dates(dates: Iterable[str]) -> Iterator[float]:
-    return (period.start for date in dates if (period := period_of(date, now=time.time())))
+    return (period.start for date in dates if (period := parse_period(date, now=time.time())))
 
 
 def _ends_of_dates(dates: Iterable[str]) -> Iterator[float]:
-    return (period.end for date in dates if (period := period_of(date, now=time.time())))
+    return (period.end for date in dates if (period := parse_period(date, now=time.time())))
 
 
 def _resolve_kinds(names: Iterable[str]) -> frozenset[str]:

@@ -19,7 +19,7 @@ from evaluation.sets import Span, Unit
 from directory_indexer.app import App
 from directory_indexer.config import load_config
 from directory_indexer.core.paths import os_path, resolved_path
-from directory_indexer.ranking.analyzer import words
+from directory_indexer.ranking.analyzer import split_into_words
 from directory_indexer.ranking.languages import NAMES
 from directory_indexer.ranking.word_forms import stem_of
 from directory_indexer.search.requests import SearchMode, SearchRequest
@@ -185,4 +185,4 @@ class PlainBM25:
         return sorted(scores, key=lambda path: (-scores[path], path))[:_DEEP]
 
     def _stems(self, text: str) -> list[str]:
-        return [stem_of(word, self._language) for word in words(text)]
+        return [stem_of(word, self._language) for word in split_into_words(text)]

@@ -47,8 +47,8 @@ def test_copies_take_no_place_from_other_passages(index: Index, mode: SearchMode
 
 
 def test_what_has_only_common_words_follows_what_has_a_rare_one(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "_ENOUGH", 2)
-    monkeypatch.setattr(plan, "_MANY", 10)
+    monkeypatch.setattr(plan, "_ENOUGH_CHUNKS", 2)
+    monkeypatch.setattr(plan, "_MANY_CHUNKS", 10)
     for number in range(70):
         index.write(f"{number}.md", f"{'kernel ' if number < 4 else ''}memory of subject{number}\n")
     index.run()
@@ -66,8 +66,8 @@ def common(index: Index, monkeypatch: pytest.MonkeyPatch) -> Index:
     """An index in which nearly every passage has a word, so that searches weigh one in five, which fill an answer."""
     monkeypatch.setattr(retrieval, "_MAX_WEIGHED", 45)
     monkeypatch.setattr(retrieval, "_MAX_WEIGHED_OF_SEVERAL", 45)
-    monkeypatch.setattr(plan, "_ENOUGH", 20)
-    monkeypatch.setattr(plan, "_MANY", 5)
+    monkeypatch.setattr(plan, "_ENOUGH_CHUNKS", 20)
+    monkeypatch.setattr(plan, "_MANY_CHUNKS", 5)
     for number in range(240):
         animals = {7: "zebra", 11: "llama"}.get(number % 50, "") + (" camel" if number % 2 else "")
         index.write(f"{number}.md", f"{animals} memory of subject{number}, {'x ' * (number % 90)}")

@@ -12,7 +12,7 @@ from indexes import Index
 from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.core.paths import file_path
 from directory_indexer.ranking.analyzer import query_words
-from directory_indexer.ranking.word_forms import phrase_of
+from directory_indexer.ranking.word_forms import fts_phrase
 from directory_indexer.search.texts import read_text
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def paths_of(index: Index, name: str) -> list[FilePath]:
 def has_phrase(index: Index, name: str, phrase: str) -> bool:
     with index.docstore.snapshot() as snapshot:
         chunks = [chunk.chunk_id for path in paths_of(index, name) for chunk in snapshot.chunks.of_file(path)]
-        return bool(snapshot.words.matching(phrase_of(tuple(query_words(phrase))), chunks))
+        return bool(snapshot.words.matching(fts_phrase(tuple(query_words(phrase))), chunks))
 
 
 def text_of(index: Index, name: str) -> str:

@@ -19,8 +19,8 @@ from directory_indexer.ranking.analyzer import (
     extra_words,
     index_fields,
     query_words,
-    separated,
-    words,
+    separated_word_matches,
+    split_into_words,
 )
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate
 from directory_indexer.ranking.features import Matcher, TypedText, level_weights
@@ -125,7 +125,7 @@ def test_more_of_what_was_typed_is_worth_more(levels: list[float], n_chunks: int
 @given(st.from_regex(r"[A-Za-z0-9_.#+-]{1,20}", fullmatch=True))
 def test_a_name_is_cut_in_a_question_as_in_the_index(name: str) -> None:
     text, parts, *_ = index_fields(text=name, heading="", title="", path="")
-    indexed = {*words(text), *parts.split()}
+    indexed = {*split_into_words(text), *parts.split()}
     asked = {token for word in parse_query(f'"{name}"').words for token in word.tokens} | {*query_words(name)}
     assert asked <= indexed
     assert {*extra_words(name)} <= indexed
@@ -139,7 +139,9 @@ _FRAGMENTS = (
 
 @given(st.lists(st.sampled_from(_FRAGMENTS), max_size=20).map("".join) | st.text(max_size=40))
 def test_extra_words_come_from_every_match_of_their_patterns(text: str) -> None:
-    assert [match.span() for match in separated(text)] == [match.span() for match in re.finditer(SEPARATED, text)]
+    assert [match.span() for match in separated_word_matches(text)] == [
+        match.span() for match in re.finditer(SEPARATED, text)
+    ]
     dates = [re.sub(r"\D", "", match["y1"] or match["y2"]) for match in re.finditer(DATE, text) if _is_valid(match)]
     extra = extra_words(text)
     assert all(any(word.startswith(year) and len(word) == 8 for word in extra) for year in dates)

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from directory_indexer.ranking.analyzer import (
     FTS_TOKENIZE,
-    fold,
+    fold_spelling,
+    gram_size,
     is_gram,
+    join_grams,
     query_words,
-    run_of,
     select_grams,
-    size_in,
+    split_into_words,
     split_unspaced,
-    words,
 )
 
 THAI = "กขคงนมสวัีุ่้์าเแำ"
@@ -29,19 +29,19 @@ def test_words_are_those_of_the_index(text: str) -> None:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f'CREATE VIRTUAL TABLE fts USING fts5(text, tokenize="{FTS_TOKENIZE}")')
         connection.execute("CREATE VIRTUAL TABLE vocab USING fts5vocab(fts, 'row')")
-        connection.execute("INSERT INTO fts VALUES (?)", (fold(text),))
+        connection.execute("INSERT INTO fts VALUES (?)", (fold_spelling(text),))
         indexed = {term for (term,) in connection.execute("SELECT term FROM vocab")}
-    assert set(words(text)) == indexed
+    assert set(split_into_words(text)) == indexed
     assert set(query_words(text)) <= indexed
 
 
 @given(LETTERS, LETTERS)
 def test_pieces_are_counted_in_runs_as_in_words(text: str, question: str) -> None:
     runs, rest = split_unspaced(text)
-    found = words(text)
-    assert len(words(rest)) + len(runs) - runs.count("\n") == len(found)
+    found = split_into_words(text)
+    assert len(split_into_words(rest)) + len(runs) - runs.count("\n") == len(found)
     for gram in filter(is_gram, query_words(question)):
-        if len(gram) < size_in(gram):  # the index has the last letters of a run alone, and the run has them anywhere
+        if len(gram) < gram_size(gram):  # the index has the last letters of a run alone, and the run has them anywhere
             continue
         n_times = found.count(gram)
         # Of a letter that is repeated, pieces overlap with themselves; these are counted once.
@@ -52,7 +52,7 @@ def test_pieces_are_counted_in_runs_as_in_words(text: str, question: str) -> Non
 @given(st.text(alphabet=THAI, min_size=3, max_size=30))
 def test_pieces_that_follow_each_other_are_the_run_that_they_were_cut_from(run: str) -> None:
     [spelled] = split_unspaced(run)[0].split("\n")
-    assert run_of(query_words(run)) == spelled
+    assert join_grams(query_words(run)) == spelled
 
 
 @given(st.lists(st.text(alphabet=THAI, min_size=3, max_size=3), min_size=1, max_size=300), st.integers(1, 9))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.ranking.spelling import Correction, correct_spelling, distance, one_edit
+from directory_indexer.ranking.spelling import Correction, correct_spelling, edit_distance, words_one_edit_away
 from directory_indexer.storage.documents.words import Words
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ def alignment(one: str, other: str) -> int:
 @given(words(0, 8), words(0, 8), st.integers(0, 3))
 def test_a_distance_is_that_of_optimal_string_alignment(one: str, other: str, most: int) -> None:
     expected = alignment(one, other)
-    assert distance(one, other, most=most) == (expected if expected <= most else None)
+    assert edit_distance(one, other, most=most) == (expected if expected <= most else None)
 
 
 @given(words(1, 8))
 def test_one_edit_is_one_edit(word: str) -> None:
-    assert {alignment(word, near) for near in one_edit(word, LETTERS)} <= {1}
+    assert {alignment(word, near) for near in words_one_edit_away(word, LETTERS)} <= {1}
 
 
 @given(st.sets(words(4, 9), min_size=1, max_size=60), st.data())
@@ -89,7 +89,7 @@ def test_what_replaces_a_word_is_in_the_index_and_near(known: set[str], word: st
 
 @given(st.sets(words(4, 10), max_size=60), words(5, 10), st.data())
 def test_a_word_one_error_away_is_found_if_it_begins_alike(known: set[str], word: str, data: st.DataObject) -> None:
-    near = data.draw(st.sampled_from(sorted(one for one in one_edit(word, LETTERS) if one[0] == word[0])))
+    near = data.draw(st.sampled_from(sorted(one for one in words_one_edit_away(word, LETTERS) if one[0] == word[0])))
     ((_, searched),) = corrected(word, *(known - {word}), near)
     assert alignment(word, searched) == 1
 

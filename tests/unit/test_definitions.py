@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.ranking.definitions import definition_of, names_in
+from directory_indexer.ranking.definitions import definition_form, names_in
 from directory_indexer.ranking.query import parse_query
 
 DEFINITIONS = (
@@ -30,23 +30,23 @@ USES = (
 @pytest.mark.parametrize("line", DEFINITIONS)
 def test_a_definition_is_found_among_uses(line: str) -> None:
     text = "\n".join([*USES, line, *USES])
-    at = definition_of(["handle"], text)
+    at = definition_form(["handle"], text)
     assert at is not None
     assert text.count("\n", 0, at) == len(USES)
 
 
 def test_a_use_is_no_definition() -> None:
-    assert definition_of(["handle"], "\n".join(USES)) is None
+    assert definition_form(["handle"], "\n".join(USES)) is None
 
 
 def test_a_surer_form_comes_before_an_earlier_line() -> None:
     text = "handle = None\n\ndef handle():\n    pass\n"
-    assert definition_of(["handle"], text) == text.index("handle():")
+    assert definition_form(["handle"], text) == text.index("handle():")
 
 
 def test_what_a_definition_belongs_to_comes_after_the_definition() -> None:
     text = "impl Door {\n}\n\npub struct Door {\n}\n"
-    assert definition_of(["Door"], text) == text.index("Door {", 12)
+    assert definition_form(["Door"], text) == text.index("Door {", 12)
 
 
 @pytest.mark.parametrize(
@@ -64,4 +64,4 @@ def test_names_are_identifiers_or_the_words_of_a_short_query(query: str, names: 
 
 
 def test_a_hostile_line_takes_no_time() -> None:
-    assert definition_of(["handle"], "*&" * 5_000 + "handle(" + "(" * 5_000) is None
+    assert definition_form(["handle"], "*&" * 5_000 + "handle(" + "(" * 5_000) is None

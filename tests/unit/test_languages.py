@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.ranking.language_table import guess_language, language_of_document
-from directory_indexer.ranking.languages import is_another_language
+from directory_indexer.ranking.languages import differs_in_language
 from directory_indexer.ranking.query import parse_query
 
 ARTICLE_1 = {
@@ -73,7 +73,7 @@ def test_no_text_is_too_odd() -> None:
     ],
 )
 def test_only_languages_that_are_known_differ(code: str, query: str, *, expected: bool) -> None:
-    assert is_another_language(code, than=query) is expected
+    assert differs_in_language(code, than=query) is expected
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from directory_indexer.api.fields import format_timestamp
 from directory_indexer.formats.document import Metadata
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.ranking.query_syntax import period_of
+from directory_indexer.ranking.query_syntax import parse_period
 from directory_indexer.search.requests import metadata_conditions, parse_since
 from directory_indexer.storage.documents.metadata import date_of_metadata
 from directory_indexer.text.formatting import day
@@ -70,7 +70,7 @@ def _local(*parts: int) -> float:
     ],
 )
 def test_a_period_is_that_of_the_clock_on_the_wall(text: str, start: tuple[int, ...], end: tuple[int, ...]) -> None:
-    period = period_of(text, now=NOW)
+    period = parse_period(text, now=NOW)
     assert period is not None
     assert (period.start, period.end) == (_local(*start), _local(*end))
 
@@ -79,12 +79,12 @@ def test_a_period_is_that_of_the_clock_on_the_wall(text: str, start: tuple[int, 
     "text", ["", "7dogs", "last resort", "2026-13", "2026-02-30", "31.13.2026", "0", "week", "10000", "2026-1/2", "-7d"]
 )
 def test_what_is_no_date_is_none(text: str) -> None:
-    assert period_of(text, now=NOW) is None
+    assert parse_period(text, now=NOW) is None
 
 
 def test_the_day_shown_of_a_moment_is_the_day_that_holds_it() -> None:
     moment = _local(2026, 1, 31, 23, 30)
-    period = period_of(day(moment), now=NOW)
+    period = parse_period(day(moment), now=NOW)
     assert period
     assert period.start <= moment < period.end
     assert day(moment) == "2026-01-31"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.ranking.analyzer import extra_words, words
-from directory_indexer.ranking.markup import readings
+from directory_indexer.ranking.analyzer import extra_words, split_into_words
+from directory_indexer.ranking.markup import text_read_around_markup
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from directory_indexer.ranking.markup import readings
     ],
 )
 def test_what_is_read_has_no_markup(written: str, read: str) -> None:
-    assert words(readings(written)) == read.split()
+    assert split_into_words(text_read_around_markup(written)) == read.split()
 
 
 @pytest.mark.parametrize(
@@ -47,12 +47,12 @@ def test_what_is_read_has_no_markup(written: str, read: str) -> None:
     ],
 )
 def test_code_and_plain_text_have_no_other_reading(written: str) -> None:
-    assert readings(written) == ""
+    assert text_read_around_markup(written) == ""
 
 
 def test_a_reading_holds_what_stands_around_the_markup_and_no_more() -> None:
     text = f"{'far ' * 100}near [it](x) near{' far' * 100}"
-    read = words(readings(text))
+    read = split_into_words(text_read_around_markup(text))
 
     assert read.count("near") == 2
     assert 40 < read.count("far") < 70
@@ -62,7 +62,7 @@ def test_a_reading_holds_what_stands_around_the_markup_and_no_more() -> None:
     "piece", ["[", "](", "[[", "<b ", "\\a{", "`_", "<<", "[x](", "https://[", "**a", "#a(", "'''"]
 )
 def test_no_text_takes_long(piece: str) -> None:
-    assert isinstance(readings(piece * 20_000), str)
+    assert isinstance(text_read_around_markup(piece * 20_000), str)
 
 
 def test_a_word_of_any_length_beside_one_with_an_umlaut_is_read_without_delay() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from growth import require_linear
 
-from directory_indexer.ranking.traces import read_trace
+from directory_indexer.ranking.traces import parse_trace
 from directory_indexer.search.locating import names_in, paths_in
 
 
@@ -31,4 +31,4 @@ def test_a_report_four_times_as_long_takes_about_four_times_as_long(unit: str) -
     ],
 )
 def test_reading_a_trace_takes_time_in_proportion_to_its_length(before: str, unit: str, after: str) -> None:
-    require_linear(lambda length: read_trace(before + unit * (length // len(unit)) + after), 100_000)
+    require_linear(lambda length: parse_trace(before + unit * (length // len(unit)) + after), 100_000)
