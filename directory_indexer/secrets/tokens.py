@@ -245,8 +245,8 @@ PRIVATE_KEY: Final = "private key"
 
 def _key_spans(text: str) -> Iterator[SecretSpan]:
     """Yield private keys without their delimiters."""
-    for match in _PEM_BEGIN.finditer(text):
-        body = _PEM_BODY.match(text, match.end())
+    for match in _BEGIN.finditer(text):
+        body = _BODY.match(text, match.end())
         if body and len(body["key"]) >= _MIN_BLOCK and _is_random(body["key"]):
             yield SecretSpan(*body.span("key"), PRIVATE_KEY)
 
@@ -258,16 +258,16 @@ def _is_random(key: str) -> bool:
 _MIN_LENGTH: Final = 20
 _MIN_BLOCK: Final = 40
 _MIN_CHARACTERS: Final = 6
-_KEY_LINE_BREAK: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
-_PEM_BEGIN: Final = LazyPattern(r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}")
-_PEM_BODY: Final = LazyPattern(
+_KEY_GAP: Final = r"(?:[\s\"'+,|>#*;&/.-]|\\{1,4}[nrt]|<br ?/?>|\\$)"
+_BEGIN: Final = LazyPattern(r"BEGIN (?:[A-Za-z0-9]{1,12} ){0,3}(?:PRIVATE KEY(?: BLOCK)?|Static key V1) ?-{4,5}")
+_BODY: Final = LazyPattern(
     rf"""
-    {_KEY_LINE_BREAK}{{0,80}}+
-    (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_KEY_LINE_BREAK}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
+    {_KEY_GAP}{{0,80}}+
+    (?:[A-Za-z0-9-]{{1,20}}:[ ][^\n\\]{{0,200}}+{_KEY_GAP}{{1,80}}+){{0,8}}+  # headers of encrypted keys and of OpenPGP
     (?P<key>
         [A-Za-z0-9+/=]{{16,20000}}+
-        (?:{_KEY_LINE_BREAK}{{1,60}}+[A-Za-z0-9+/=]{{24,20000}}+){{0,2000}}+
-        (?:{_KEY_LINE_BREAK}{{1,60}}+(?!END)[A-Za-z0-9+/=]{{1,80}}+(?=[\s"'\\<-]|\Z)){{0,2}}+
+        (?:{_KEY_GAP}{{1,60}}+[A-Za-z0-9+/=]{{24,20000}}+){{0,2000}}+
+        (?:{_KEY_GAP}{{1,60}}+(?!END)[A-Za-z0-9+/=]{{1,80}}+(?=[\s"'\\<-]|\Z)){{0,2}}+
     )""",
     re.VERBOSE,
 )
