@@ -1,4 +1,4 @@
-"""Handling of files that crashed a worker.
+"""Handling of files whose worker process crashed or was stopped.
 
 Source code that breaks its grammar is indexed as plain text, so that its text is not lost. A container is resumed after
 the member that crashed the worker. Any other file is a failure, for as long as its content is the same.

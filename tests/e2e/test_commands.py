@@ -853,7 +853,7 @@ def test_a_mistake_in_the_command_line_is_an_object_where_json_is_asked_for(
 ) -> None:
     error = shell.json(*words, expect=2)
     assert error["error"]
-    assert error["hint"] == f"{command} --help tells what it takes"
+    assert error["hint"] == f"{command} --help shows its arguments"
     assert error["exit_code"] == 2
     assert shell.run(*words, expect=2).stdout == ""
 

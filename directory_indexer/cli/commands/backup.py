@@ -21,7 +21,7 @@ with lazily:
 class BackupCall(NamedTuple):
     """The command line of `backup`."""
 
-    target: Annotated[Path, Argument("A directory that is not there, or is empty.", parse=parse_path, metavar="TARGET")]
+    target: Annotated[Path, Argument("A new or empty directory.", parse=parse_path, metavar="TARGET")]
     config: ConfigFile = None
     data_dir: DataDir = None
     quiet: Quiet = False

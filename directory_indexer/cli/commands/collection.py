@@ -16,7 +16,7 @@ with lazily:
     from directory_indexer.text.reports import collection_lines
 
 
-_Name = Annotated[str, Argument("Small letters, digits and hyphens.")]
+_Name = Annotated[str, Argument("Lower-case letters, digits and hyphens.")]
 
 
 class ListCollectionsCall(NamedTuple):
@@ -84,7 +84,7 @@ class DeleteCollectionCall(NamedTuple):
     """The command line of `collection delete`."""
 
     name: _Name
-    yes: Annotated[bool, Option(("--yes", "-y"), "Delete it with all that is in it.")] = False
+    yes: Annotated[bool, Option(("--yes", "-y"), "Delete it with its contents.")] = False
     config: ConfigFile = None
     data_dir: DataDir = None
     quiet: Quiet = False

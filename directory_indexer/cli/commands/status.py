@@ -19,7 +19,7 @@ with lazily:
 class StatusCall(NamedTuple):
     """The command line of `status`."""
 
-    path: Annotated[Path | None, Argument("Only the directory that this lies in.", parse=parse_path)] = None
+    path: Annotated[Path | None, Argument("Only the tracked directory that contains PATH.", parse=parse_path)] = None
     collection: InCollection = ""
     config: ConfigFile = None
     data_dir: DataDir = None

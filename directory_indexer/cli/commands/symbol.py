@@ -31,7 +31,7 @@ class SymbolCall(NamedTuple):
         int, Option(("--tree",), "Show N levels of callers.", minimum=0, maximum=_MAX_LEVELS, metavar="N")
     ] = 0
     max_tokens: Annotated[
-        int, Option(("--max-tokens",), "Show at most so many tokens; 0: show everything.", minimum=0)
+        int, Option(("--max-tokens",), "Show at most this many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
     config: ConfigFile = None

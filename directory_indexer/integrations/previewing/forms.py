@@ -1,4 +1,4 @@
-"""Presentation of documents by kind."""
+"""Preview form of each kind of document: page images, highlighted code, Markdown or table rows."""
 
 from __future__ import annotations
 

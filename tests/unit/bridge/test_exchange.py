@@ -191,7 +191,7 @@ def test_a_refusal_of_any_length_is_told_briefly() -> None:
 
 def test_a_name_that_stands_for_this_machine_must_lead_to_it() -> None:
     address = remote_address("http://localhost:1")
-    with pytest.raises(UnavailableError, match="does not lead to this machine"):
+    with pytest.raises(UnavailableError, match="is not this machine"):
         _send(Exchange(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]))
 
 
