@@ -12,7 +12,7 @@ from directory_indexer.core.paths import FilePath
 _NAME_WORD = re.compile(r"[^\W\d_]{2,}")
 _NAME_WORD_OR_YEAR = re.compile(rf"{_NAME_WORD.pattern}|(?<!\d)(?:19|20)\d\d(?!\d)")
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_ROWS: Final = re.compile(r"(?<!\S)(\d{1,9})\+(\d{1,9})([A-Z]{0,3})(\d{1,9})(?!\S)")
+_ROW_FORMAT: Final = re.compile(r"(?<!\S)(\d{1,9})\+(\d{1,9})([A-Z]{0,3})(\d{1,9})(?!\S)")
 
 
 class LineCut(IntEnum):
@@ -41,9 +41,9 @@ def format_rows(rows: Iterable[SheetRows]) -> str:
     return " ".join(f"{line}+{n_rows}{column}{number}" for line, n_rows, column, number in rows)
 
 
-def row_at(rows: str, line: int) -> tuple[str, int] | None:
+def row_and_column_at(rows: str, line: int) -> tuple[str, int] | None:
     """Return the column and number of the row on a line of a chunk, from `format_rows`; None if it is unknown."""
-    for first, n_rows, column, number in _ROWS.findall(rows):
+    for first, n_rows, column, number in _ROW_FORMAT.findall(rows):
         if 0 <= line - int(first) < int(n_rows):
             return column, int(number) + line - int(first)
     return None
@@ -75,10 +75,10 @@ def embedding_text(chunk: Chunk, path: FilePath) -> str:
 
     Directories are left out, so that a file keeps its vectors when one of them is renamed.
     """
-    return embedded_as(chunk.text, heading=chunk.heading, path=path)
+    return text_to_embed(chunk.text, heading=chunk.heading, path=path)
 
 
-def embedded_as(text: str, *, heading: str, path: FilePath) -> str:
+def text_to_embed(text: str, *, heading: str, path: FilePath) -> str:
     """Return the text that is embedded for a chunk with this text and heading."""
     return "\n".join(part for part in (_words_of_name(path), heading, text) if part)
 

@@ -21,14 +21,14 @@ def cut_document(
     document: Document, policy: ChunkPolicy, count_tokens: Callable[[str], int], weigh_lines: LineWeights | None
 ) -> tuple[Chunk, ...]:
     """Split a document into chunks according to the policy."""
-    flows = list(_flows(document))
+    flows = list(_flows_of_document(document))
     if not flows:
         return ()
     ruler = Ruler(document.text, count_tokens, weigh_lines, most_tokens=policy.size)
     # A heading is counted for its section, and again for each of its chunks.
     cutter = _Cutter(ruler, policy, lru_cache(maxsize=256)(count_tokens))
-    sections = [_measured(flow, cutter) for flow in flows]
-    pieces = chain.from_iterable(_pieces(group, cutter) for group in _groups(sections, policy))
+    sections = [_measure_flow(flow, cutter) for flow in flows]
+    pieces = chain.from_iterable(_pieces_of_group(group, cutter) for group in _group_small_sections(sections, policy))
     return tuple(_chunks(document, pieces))
 
 
@@ -40,7 +40,7 @@ class _Cutter(NamedTuple):
     count_tokens: Callable[[str], int]
 
 
-class _Flow(NamedTuple):
+class _TextFlow(NamedTuple):
     """A range of text under one heading; `strength` is the quality of its start as a cut."""
 
     start: int
@@ -53,7 +53,7 @@ class _Flow(NamedTuple):
 class _Section(NamedTuple):
     """A flow with its cost: `unit` is None if it exceeds a chunk."""
 
-    flow: _Flow
+    flow: _TextFlow
     n_heading_tokens: int
     unit: Unit | None
     is_small: bool
@@ -69,7 +69,7 @@ class _Piece(NamedTuple):
     heading: str
 
 
-def _flows(document: Document) -> Iterator[_Flow]:
+def _flows_of_document(document: Document) -> Iterator[_TextFlow]:
     """Yield the text under each heading, across page boundaries; a blank section belongs to the previous one."""
     sections = document.sections or (Section(0),)
     starts: list[Section] = []
@@ -83,13 +83,13 @@ def _flows(document: Document) -> Iterator[_Flow]:
             starts.append(section if starts else section._replace(start=0))
     above: tuple[str, ...] = ()
     for section, following in pairwise((*starts, Section(len(document.text)))):
-        depth = min(len(_common((above, section.headings))), _MAX_DEPTH)
+        depth = min(len(_common_heading_prefix((above, section.headings))), _MAX_DEPTH)
         strength = _SECTION_STRENGTH - depth * _DEPTH_STRENGTH
-        yield _Flow(section.start, following.start, section.headings, strength, section.is_apart)
+        yield _TextFlow(section.start, following.start, section.headings, strength, section.is_apart)
         above = section.headings
 
 
-def _measured(flow: _Flow, cutter: _Cutter) -> _Section:
+def _measure_flow(flow: _TextFlow, cutter: _Cutter) -> _Section:
     ruler, policy, count_tokens = cutter
     n_heading_tokens = min(count_tokens(_SEPARATOR.join(flow.headings)), policy.size // 4)
     capacity = policy.size - _N_MARKS - n_heading_tokens
@@ -101,7 +101,7 @@ def _measured(flow: _Flow, cutter: _Cutter) -> _Section:
     return _Section(flow, n_heading_tokens, unit._replace(cost=unit.cost + n_name_tokens), is_small=True)
 
 
-def _groups(sections: Iterable[_Section], policy: ChunkPolicy) -> list[list[_Section]]:
+def _group_small_sections(sections: Iterable[_Section], policy: ChunkPolicy) -> list[list[_Section]]:
     """Group sections that may share chunks: small neighbours, and a scrap with the large section after it."""
     groups: list[list[_Section]] = []
     scrap: list[_Section] = []
@@ -120,14 +120,16 @@ def _groups(sections: Iterable[_Section], policy: ChunkPolicy) -> list[list[_Sec
     return groups
 
 
-def _pieces(group: list[_Section], cutter: _Cutter) -> Iterator[_Piece]:
+def _pieces_of_group(group: list[_Section], cutter: _Cutter) -> Iterator[_Piece]:
     starts = [section.flow.start for section in group]
     previous: list[Unit] = []
-    for units in _cut(group, cutter):
+    for units in _cut_group(group, cutter):
         start, end = units[0].start, units[-1].end
         first = bisect_right(starts, start) - 1
         is_continued = starts[first] < start
-        shared_start, n_shared_tokens = _shared(previous, starts[first], cutter) if is_continued else (start, 0)
+        shared_start, n_shared_tokens = (
+            _overlap_with_previous(previous, starts[first], cutter) if is_continued else (start, 0)
+        )
         n_tokens = n_shared_tokens + sum(unit.n_tokens for unit in units)
         paths = [section.flow.headings for section in group[first : bisect_left(starts, end)]]
         heading, n_heading_tokens = _heading(paths, cutter.policy.size - _N_MARKS - n_tokens, cutter.count_tokens)
@@ -135,7 +137,7 @@ def _pieces(group: list[_Section], cutter: _Cutter) -> Iterator[_Piece]:
         previous = units
 
 
-def _cut(group: list[_Section], cutter: _Cutter) -> Iterator[list[Unit]]:
+def _cut_group(group: list[_Section], cutter: _Cutter) -> Iterator[list[Unit]]:
     ruler, policy, _ = cutter
     capacity = policy.size - _N_MARKS - max(section.n_heading_tokens for section in group)
     units = [section.unit for section in group if section.unit]
@@ -143,7 +145,7 @@ def _cut(group: list[_Section], cutter: _Cutter) -> Iterator[list[Unit]]:
         return cut(units, capacity, ruler.strength)
     if len(units) == len(group) and sum(unit.cost for unit in units) <= capacity:
         return iter([units])
-    capacity -= _n_overlap(policy)
+    capacity -= _overlap_tokens(policy)
     return cut(chain.from_iterable(_units(section, ruler, capacity) for section in group), capacity, ruler.strength)
 
 
@@ -154,23 +156,23 @@ def _units(section: _Section, ruler: Ruler, capacity: int) -> Iterable[Unit]:
     return ruler.units(flow.start, flow.end, flow.strength, capacity)
 
 
-def _n_overlap(policy: ChunkPolicy) -> int:
+def _overlap_tokens(policy: ChunkPolicy) -> int:
     return min(policy.overlap, policy.size // 4)
 
 
-def _shared(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tuple[int, int]:
+def _overlap_with_previous(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tuple[int, int]:
     """Return the overlap of a piece with the previous one in the same section: whole lines, or else whole sentences."""
     text, policy, count_tokens = cutter.ruler.text, cutter.policy, cutter.count_tokens
     start, n_tokens = previous[-1].end, 0
     for unit in reversed(previous[1:]):
-        if unit.start < section_start or n_tokens + unit.n_tokens > _n_overlap(policy):
+        if unit.start < section_start or n_tokens + unit.n_tokens > _overlap_tokens(policy):
             break
         start, n_tokens = unit.start, n_tokens + unit.n_tokens
     if n_tokens:
         return start, n_tokens
     for sentence in reversed(sentence_starts(text, previous[-1].start, previous[-1].end)):
         n_more = count_tokens(text[sentence:start])
-        if n_tokens + n_more > _n_overlap(policy):
+        if n_tokens + n_more > _overlap_tokens(policy):
             break
         start, n_tokens = sentence, n_tokens + n_more
     return start, n_tokens
@@ -178,7 +180,7 @@ def _shared(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tu
 
 def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Callable[[str], int]) -> tuple[str, int]:
     """Return the heading of a chunk: the common path of its sections, then their next names."""
-    common = _common(paths)
+    common = _common_heading_prefix(paths)
     names = list(dict.fromkeys(path[len(common)] for path in paths if len(path) > len(common)))
     outer = list(common)
     while True:
@@ -194,7 +196,7 @@ def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Cal
             outer, names = [heading[: len(heading) // 2]], []
 
 
-def _common(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _common_heading_prefix(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     # The common prefix of the first and the last in order is that of all.
     first, last = min(paths), max(paths)
     if first == last[: len(first)]:
@@ -221,14 +223,14 @@ def _chunks(document: Document, pieces: Iterable[_Piece]) -> Iterator[Chunk]:
             end_char=end,
             start_line=start_line,
             end_line=end_line,
-            page=_page(document, page_starts, shared_start) if has_pages else None,
+            page=_page_at(document, page_starts, shared_start) if has_pages else None,
             heading=heading,
             cell=format_rows(rows.between(start_line, end_line)) if rows else "",
             line_cut=_line_cut(text, shared_start),
         )
 
 
-def _page(document: Document, starts: list[int], start: int) -> int | None:
+def _page_at(document: Document, starts: list[int], start: int) -> int | None:
     match = _CHARACTER.search(document.text, start)
     index = bisect_right(starts, match.start() if match else start) - 1
     return document.sections[index].page if index >= 0 else None

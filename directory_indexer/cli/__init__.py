@@ -37,7 +37,7 @@ with lazily:
 
 __all__ = ["main"]
 
-_EXHAUSTED = {
+_EXHAUSTION_ERRORS = {
     errno.EMFILE,
     errno.ENFILE,
     errno.ENOSPC,
@@ -47,11 +47,19 @@ _EXHAUSTED = {
     errno.EFBIG,
     errno.EAGAIN,
 }
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ESTALE}
+_PERMISSION_ERRORS = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ESTALE,
+}
 _OPTIONS_OF_COMMANDS = frozenset(("--json", "--config", "--data-dir", "--quiet", "-q", "--verbose", "-v"))
 _MAX_SHOWN_CHARS = 80
 _MAX_DIGITS = 5
-_NO_THREAD = "can't start new thread"
+_NO_THREAD_MESSAGE = "can't start new thread"
 
 
 def main() -> NoReturn:
@@ -175,9 +183,9 @@ def _unavailable_error(error: Exception) -> DirIndexError | None:
         return UnavailableError("there is not enough memory", hint=hint)
     if isinstance(error, ImportError) and not (error.name or "").startswith("directory_indexer"):
         return UnavailableError(
-            f"a library cannot be loaded: {_cause(error)}", hint="free some memory, or install dirindex again"
+            f"a library cannot be loaded: {_root_message(error)}", hint="free some memory, or install dirindex again"
         )
-    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD_MESSAGE:
         return UnavailableError("cannot start another thread", hint="allow more processes (ulimit -u)")
     return _system_error(error, hint) if isinstance(error, OSError) else None
 
@@ -185,15 +193,15 @@ def _unavailable_error(error: Exception) -> DirIndexError | None:
 def _system_error(error: OSError, hint: str) -> DirIndexError | None:
     if error.filename is None and not _has_working_directory():
         return UsageError("the working directory no longer exists", hint="change to another one, or use absolute paths")
-    if error.errno in _EXHAUSTED:
+    if error.errno in _EXHAUSTION_ERRORS:
         return UnavailableError(f"the operating system refused: {error.strerror}", hint=hint)
-    if error.errno in _FORBIDDEN:
+    if error.errno in _PERMISSION_ERRORS:
         what = "" if error.filename is None else f" '{error.filename}'"
         return UnavailableError(f"the operating system refused{what}: {error.strerror}")
     return None
 
 
-def _cause(error: BaseException) -> str:
+def _root_message(error: BaseException) -> str:
     """Return the innermost cause in one line: libraries wrap it in pages of advice."""
     while error.__cause__ or error.__context__:
         error = error.__cause__ or error.__context__ or error

@@ -72,7 +72,7 @@ class CommandServer:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._database = _identity(os.fspath(app.loaded.config.storage.sqlite_path))
+        self._database = _identity_of_directory(os.fspath(app.loaded.config.storage.sqlite_path))
         self._room = threading.Semaphore(_MAX_AT_ONCE)
         self.last_answered_at = time.monotonic()
         """When a command was answered last."""
@@ -111,12 +111,12 @@ class CommandServer:
             os.chmod(path, 0o600)
             listener.listen(_BACKLOG)
             listener.settimeout(_LOOK_SECONDS)
-            identity = _identity(path)
-            while is_wanted() and _identity(path) == identity:
+            identity = _identity_of_directory(path)
+            while is_wanted() and _identity_of_directory(path) == identity:
                 with contextlib.suppress(TimeoutError):
                     connection, _ = listener.accept()
                     threading.Thread(target=self._serve, args=(connection,), name="command", daemon=True).start()
-            if _identity(path) == identity:
+            if _identity_of_directory(path) == identity:
                 os.unlink(path)
 
     def _serve(self, connection: socket.socket) -> None:
@@ -124,7 +124,7 @@ class CommandServer:
             connection.settimeout(_READ_SECONDS)
             if peer_uid(connection) != os.geteuid():
                 return
-            request = _request(connection)
+            request = _read_request(connection)
             self.is_outdated |= request.version != version()
             if not request.can_be_answered or not self._room.acquire(blocking=False):
                 connection.sendall(DECLINED)
@@ -138,20 +138,20 @@ class CommandServer:
             connection.settimeout(_WRITE_SECONDS)
             connection.sendall(answer)
 
-    def _answer(self, request: _Request, connection: socket.socket) -> bytes:
+    def _answer(self, request: _CommandRequest, connection: socket.socket) -> bytes:
         """Return the answer; empty where the process that asked has to find it itself."""
         written = _CapturedOutput(connection)
         try:
             run_for(_RemoteCaller(request, written, self._own))
-            with _working_in(request.directory, request.identity), cancelled_by(written.has_gone):
+            with _in_working_directory(request.directory, request.identity), cancelled_by(written.has_gone):
                 code = _exit_code(request.arguments)
         except Exception:  # noqa: BLE001 - a mistake is explained, and a bug reported, by the process that asked
             return b""
         _log.debug("answered %s for another process", request.arguments[0])
-        return b"".join((*written.parts, _part(0, bytes([code]))))
+        return b"".join((*written.parts, _frame(0, bytes([code]))))
 
     def _own(self, loaded: LoadedConfig) -> App:
-        database = _identity(os.fspath(loaded.config.storage.sqlite_path))
+        database = _identity_of_directory(os.fspath(loaded.config.storage.sqlite_path))
         self._database = self._database or database
         # Another database lies in the place of this one once a backup was restored.
         if loaded.config != self._app.loaded.config or database != self._database:
@@ -165,7 +165,7 @@ def end_lingering(data_dir: Path) -> None:
         Path(socket_path(os.fspath(data_dir))).unlink(missing_ok=True)
 
 
-def _identity(path: str) -> tuple[int, int] | None:
+def _identity_of_directory(path: str) -> tuple[int, int] | None:
     """Return the device and inode of a file, which another file in its place does not have; None if it is missing."""
     with contextlib.suppress(FileNotFoundError):
         status = os.stat(path)
@@ -173,7 +173,7 @@ def _identity(path: str) -> tuple[int, int] | None:
     return None
 
 
-class _Request(NamedTuple):
+class _CommandRequest(NamedTuple):
     """A command with what it depends on, as `command_client` sends it."""
 
     version: bytes
@@ -189,22 +189,22 @@ class _Request(NamedTuple):
         return is_same and bool(self.arguments) and self.arguments[0] in COMMANDS
 
 
-def _request(connection: socket.socket) -> _Request:
+def _read_request(connection: socket.socket) -> _CommandRequest:
     """Read a request.
 
     Raises:
         ValueError: it is none.
         OSError: it does not come.
     """
-    length = int.from_bytes(_exactly(connection, LENGTH_BYTES), "big")
+    length = int.from_bytes(_read_exactly(connection, LENGTH_BYTES), "big")
     if length > MAX_REQUEST_BYTES:
         raise ValueError("the request is too long")
-    its_version, *rest = _exactly(connection, length).split(FIELD_END)
+    its_version, *rest = _read_exactly(connection, length).split(FIELD_END)
     fields = list(map(os.fsdecode, rest))
     directory, identity, *streams = fields[:4]
     end = fields.index("", 4)
     variables = (field.partition("=") for field in fields[4:end])
-    return _Request(
+    return _CommandRequest(
         its_version,
         directory,
         identity,
@@ -216,7 +216,7 @@ def _request(connection: socket.socket) -> _Request:
     )
 
 
-def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
+def _read_exactly(connection: socket.socket, n_bytes: int) -> bytes:
     content = b""
     while len(content) < n_bytes:
         read = connection.recv(n_bytes - len(content))
@@ -229,10 +229,10 @@ def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
 class _RemoteCaller(Caller):
     """Another process, which gets what a command writes when it has ended."""
 
-    def __init__(self, request: _Request, written: _CapturedOutput, app: Callable[[LoadedConfig], App]) -> None:
+    def __init__(self, request: _CommandRequest, written: _CapturedOutput, app: Callable[[LoadedConfig], App]) -> None:
         (encoding, is_terminal, self._columns), (its_encoding, is_its_terminal, self._message_columns) = request.streams
-        self._stdout = written_text(_Stream(written, 1, is_terminal=is_terminal), 1, encoding=encoding)
-        self._stderr = written_text(_Stream(written, 2, is_terminal=is_its_terminal), 2, encoding=its_encoding)
+        self._stdout = written_text(_CapturingStream(written, 1, is_terminal=is_terminal), 1, encoding=encoding)
+        self._stderr = written_text(_CapturingStream(written, 2, is_terminal=is_its_terminal), 2, encoding=its_encoding)
         self._environ = request.environ
         self._app = app
 
@@ -276,14 +276,14 @@ class _CapturedOutput:
         self._n_bytes += len(content)
         if self._n_bytes > _MAX_ANSWER_BYTES or self.has_gone():
             raise NotAnsweredError
-        self.parts.append(_part(descriptor, content))
+        self.parts.append(_frame(descriptor, content))
 
     def has_gone(self) -> bool:
         """Whether the process that asked was interrupted: it sends nothing after its request."""
         return bool(select.select([self._connection], [], [], 0)[0])
 
 
-class _Stream(io.RawIOBase):
+class _CapturingStream(io.RawIOBase):
     """One of the two streams of a command."""
 
     def __init__(self, written: _CapturedOutput, descriptor: int, *, is_terminal: bool) -> None:
@@ -306,7 +306,7 @@ class _Stream(io.RawIOBase):
         return memoryview(content).nbytes
 
 
-def _part(descriptor: int, content: bytes) -> bytes:
+def _frame(descriptor: int, content: bytes) -> bytes:
     return bytes([descriptor]) + len(content).to_bytes(LENGTH_BYTES, "big") + content
 
 
@@ -319,7 +319,7 @@ _directory_lock = threading.Lock()
 
 
 @contextlib.contextmanager
-def _working_in(directory: str, identity: str) -> Iterator[None]:
+def _in_working_directory(directory: str, identity: str) -> Iterator[None]:
     """Work in a directory: this thread alone where the system knows such a thing, else one thread at a time.
 
     Raises:

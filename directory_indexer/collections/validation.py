@@ -29,7 +29,7 @@ from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.secrets.redaction import secret_spans
 from directory_indexer.storage.registry.stored_documents import StoredName
-from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
 
 _SEND_AGAIN_HINT = "take it out, and send the document again"
 
@@ -70,7 +70,7 @@ def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: Parse
         return
     name = os.path.basename(filename.replace("\\", "/"))
     decision = built_in_rules(include_secrets=False, include_hidden=True).decide(name, is_directory=False)
-    if kind := kind_of_secret(decision) or likely_secret(name):
+    if kind := secret_kind_of_decision(decision) or likely_secret_kind(name):
         raise ContentRefusedError(
             RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_SEND_AGAIN_HINT
         )

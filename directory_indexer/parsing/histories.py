@@ -32,7 +32,7 @@ from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, Parse
 from directory_indexer.parsing.parts import Parts
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
-from directory_indexer.walk.repository import git_history_file, references
+from directory_indexer.walk.repository import git_history_file, list_references
 
 _Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
 
@@ -42,7 +42,7 @@ def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | 
     path = request.source.path
     try:
         source = git_history_file(path, policy.git_history)
-        tips = references(Path(exact_text(path)))
+        tips = list_references(Path(exact_text(path)))
     except OSError as error:
         return FileFailure(path, Stage.READ, (error.strerror or type(error).__name__).lower())
     if source is None:

@@ -29,7 +29,7 @@ from directory_indexer.parsing.outcomes import ParsedFile, ParseOutcome, ParseRe
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent, read
 from directory_indexer.parsing.tasks import OUT_OF_MEMORY
-from directory_indexer.walk.ignore import likely_secret
+from directory_indexer.walk.ignore import likely_secret_kind
 
 with lazily:
     from directory_indexer import chunking
@@ -149,7 +149,7 @@ def extract_redacted(path: FilePath, content: bytes, extract: Callable[[], Docum
     name = os.path.basename(path)
     redaction = redact_document(document, name)
     kind = redaction.kind_of_all or kind_of_file_with_one_secret(name, document.text)
-    if kind is None and (likely := likely_secret(path)) and not is_harmless(likely, document, redaction.n_masked):
+    if kind is None and (likely := likely_secret_kind(path)) and not is_harmless(likely, document, redaction.n_masked):
         kind = likely
     if kind:
         raise SkipFileError(SkipReason.SECRET, kind)

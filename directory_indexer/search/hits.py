@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
-from directory_indexer.chunking.chunks import Chunk, LineCut, row_at
+from directory_indexer.chunking.chunks import Chunk, LineCut, row_and_column_at
 from directory_indexer.core.files import Box, RecognisedPages, Recognition, Scan, ScannedPassage, Word
 from directory_indexer.core.ids import ChunkId, new_chunk_id
 from directory_indexer.core.lazy import lazily
@@ -104,7 +104,7 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
 def row_and_cell_of_match(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
     """Return the row and the first cell of a sheet in which an excerpt matches; 0 and "" if they are unknown."""
     n_lines = excerpt.line - chunk.start_line
-    if (place := row_at(chunk.cell, n_lines)) is None:
+    if (place := row_and_column_at(chunk.cell, n_lines)) is None:
         return 0, ""
     column, number = place
     n_cells = _cells_before_match(chunk, excerpt)

@@ -16,15 +16,15 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import lies_in
 
-_MOUNTS: Final = "/proc/self/mountinfo"
-_UUIDS: Final = "/dev/disk/by-uuid"
-_ESCAPE: Final = re.compile(r"\\([0-7]{3})")
-_NAMED_BY_SOURCE: Final = frozenset(
+_MOUNTS_FILE: Final = "/proc/self/mountinfo"
+_UUIDS_DIRECTORY: Final = "/dev/disk/by-uuid"
+_OCTAL_ESCAPE: Final = re.compile(r"\\([0-7]{3})")
+_KINDS_NAMED_BY_SOURCE: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "lustre", "afs", "beegfs", "vboxsf"}
 )
 """Kinds identified by their source, such as `server:/export`, because they have no id of their own."""
 
-_NUMBERED_ANEW: Final = frozenset({"vfat", "msdos", "exfat", "fuse", "fuseblk", "9p", "vboxsf", "drvfs"})
+_KINDS_WITHOUT_STABLE_INODES: Final = frozenset({"vfat", "msdos", "exfat", "fuse", "fuseblk", "9p", "vboxsf", "drvfs"})
 """Kinds whose inode numbers are made up on each mount."""
 
 
@@ -53,15 +53,15 @@ class FileSystems:
     def of(self, directory: int | str, *, path: str, device: int) -> FileSystem:
         """Return the file system of a directory, given its descriptor or path, its path and its device number."""
         if device not in self._known:
-            self._known[device] = self._identified(directory, path, device)
+            self._known[device] = self._identify(directory, path, device)
         return self._known[device]
 
-    def _identified(self, directory: int | str, path: str, device: int) -> FileSystem:
+    def _identify(self, directory: int | str, path: str, device: int) -> FileSystem:
         mount = self._mount_of(path, device)
         uuid = self._uuids.get(device)
         kind = mount.kind if mount else ""
-        name = f"{kind} {uuid}" if uuid else _name(directory, mount, device)
-        return FileSystem(name, kind.partition(".")[0] not in _NUMBERED_ANEW)
+        name = f"{kind} {uuid}" if uuid else _name_of_file_system(directory, mount, device)
+        return FileSystem(name, kind.partition(".")[0] not in _KINDS_WITHOUT_STABLE_INODES)
 
     def _mount_of(self, path: str, device: int) -> _Mount | None:
         if listed := self._mounts.get(f"{os.major(device)}:{os.minor(device)}" if hasattr(os, "major") else ""):
@@ -73,37 +73,37 @@ class FileSystems:
     @cached_property
     def _mounts(self) -> dict[str, _Mount]:
         try:
-            with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-                return dict(filter(None, map(_mount, file)))
+            with open(_MOUNTS_FILE, encoding="utf-8", errors="surrogateescape") as file:
+                return dict(filter(None, map(_parse_mount_line, file)))
         except OSError:  # the file exists on Linux only
             return {}
 
     @cached_property
     def _uuids(self) -> dict[int, str]:
         uuids: dict[int, str] = {}
-        with contextlib.suppress(OSError), os.scandir(_UUIDS) as links:
+        with contextlib.suppress(OSError), os.scandir(_UUIDS_DIRECTORY) as links:
             for link in links:
                 with contextlib.suppress(OSError):
                     uuids[link.stat().st_rdev] = link.name
         return uuids
 
 
-def _mount(line: str) -> tuple[str, _Mount] | None:
+def _parse_mount_line(line: str) -> tuple[str, _Mount] | None:
     before, _, after = line.partition(" - ")
     place, what = before.split(" "), after.split(" ")
     if len(place) < 5 or len(what) < 2:  # noqa: PLR2004 - as proc(5) numbers the fields
         return None
-    return place[2], _Mount(_unescaped(place[4]), what[0], _unescaped(what[1]))
+    return place[2], _Mount(_unescape_octal(place[4]), what[0], _unescape_octal(what[1]))
 
 
-def _unescaped(field: str) -> str:
-    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
+def _unescape_octal(field: str) -> str:
+    return _OCTAL_ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
 
 
-def _name(directory: int | str, mount: _Mount | None, device: int) -> str:
+def _name_of_file_system(directory: int | str, mount: _Mount | None, device: int) -> str:
     if sys.platform == "win32":
         return f"volume {device:x}"  # the serial number of the volume
-    if mount and mount.kind.partition(".")[0] in _NAMED_BY_SOURCE | {"fuse"}:
+    if mount and mount.kind.partition(".")[0] in _KINDS_NAMED_BY_SOURCE | {"fuse"}:
         return f"{mount.kind} {mount.source}"
     try:
         number = os.statvfs(directory).f_fsid

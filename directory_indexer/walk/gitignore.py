@@ -35,8 +35,8 @@ STAR: Final = frozenset[str]()
 """Stands in a glob for any number of characters."""
 
 _SLASH: Final = frozenset("/")
-_CHARS: Final = {char: frozenset(char) for char in map(chr, range(256))}
-_ANY: Final = frozenset(map(chr, range(1, 256))) - _SLASH
+_ALL_CHARACTERS: Final = {char: frozenset(char) for char in map(chr, range(256))}
+_ANY_BUT_SLASH: Final = frozenset(map(chr, range(1, 256))) - _SLASH
 _MAX_SHOWN_CHARS: Final = 80
 _UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -78,8 +78,8 @@ class NameHints(NamedTuple):
     parts: frozenset[str] = frozenset()
 
 
-_NOTHING: Final = frozenset[str]()
-_EVERY_NAME: Final = NameHints(starts=frozenset({""}))
+_NO_HINTS: Final = frozenset[str]()
+_HINT_OF_EVERY_NAME: Final = NameHints(starts=frozenset({""}))
 
 
 class Glob(NamedTuple):
@@ -100,7 +100,7 @@ class Glob(NamedTuple):
     @property
     def folded(self) -> Glob:
         """The glob that matches the folded names of those that this one matches."""
-        return Glob.of(tuple(map(_folded, self.places)))
+        return Glob.of(tuple(map(_fold_place, self.places)))
 
     @property
     def regex(self) -> str:
@@ -112,14 +112,14 @@ class Glob(NamedTuple):
         return first + "".join(f"(?>.*?{between})" for between in inner if between) + ".*" + last
 
 
-def fold(name: str) -> str:
+def fold_ascii_case(name: str) -> str:
     """Convert ASCII letters to lower case, and no others, since these are bytes."""
     return name.lower() if name.isascii() else name.encode("latin-1").lower().decode("latin-1")
 
 
 @lru_cache(maxsize=512)
-def _folded(place: frozenset[str]) -> frozenset[str]:
-    return frozenset(map(fold, place))
+def _fold_place(place: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold_ascii_case, place))
 
 
 def _split(places: Iterable[frozenset[str]], separator: frozenset[str]) -> list[tuple[frozenset[str], ...]]:
@@ -135,13 +135,13 @@ def _split(places: Iterable[frozenset[str]], separator: frozenset[str]) -> list[
 def _place_regex(place: frozenset[str]) -> str:
     if len(place) == 1:
         return re.escape(*place)
-    if place == _ANY:
+    if place == _ANY_BUT_SLASH:
         return "."
-    others = _ANY - place
-    return f"[^{_escaped(others)}]" if len(others) < len(place) else f"[{_escaped(place)}]"
+    others = _ANY_BUT_SLASH - place
+    return f"[^{_escape_characters(others)}]" if len(others) < len(place) else f"[{_escape_characters(place)}]"
 
 
-def _escaped(chars: frozenset[str]) -> str:
+def _escape_characters(chars: frozenset[str]) -> str:
     return re.escape("".join(sorted(chars)))
 
 
@@ -179,31 +179,33 @@ def parse_rules(content: bytes, *, source: str) -> ParsedRules:
     if content.startswith(_UTF_16_MARKS):
         return ParsedRules((), (f"{source}: is UTF-16, but git reads ignore files as UTF-8",))
     lines = enumerate(_lines(content), start=1)
-    return _parse((f"{source}:{number}: {_excerpt(line)}", line) for number, line in lines)
+    return _parse_labelled_lines((f"{source}:{number}: {_excerpt(line)}", line) for number, line in lines)
 
 
 def parse_patterns(patterns: Iterable[str], *, source: str) -> ParsedRules:
     """Parse single patterns; `source` names them in the labels of the rules."""
-    return _parse((f"{source}: {pattern}", _without_trailing_spaces(byte_text(pattern))) for pattern in patterns)
+    return _parse_labelled_lines(
+        (f"{source}: {pattern}", _without_trailing_spaces(byte_text(pattern))) for pattern in patterns
+    )
 
 
-def hints_of(globs: Iterable[Glob | None]) -> NameHints:
+def name_hints_of(globs: Iterable[Glob | None]) -> NameHints:
     """Return the hints of globs; `None` matches every name."""
-    return union_of(_hint(glob) if glob else _EVERY_NAME for glob in globs)
+    return union_of_hints(_hint_of_glob(glob) if glob else _HINT_OF_EVERY_NAME for glob in globs)
 
 
-def union_of(hints: Iterable[NameHints]) -> NameHints:
+def union_of_hints(hints: Iterable[NameHints]) -> NameHints:
     """Return the union of hints: a name needs only one."""
-    return NameHints(*(_NOTHING.union(*same) for same in zip(NameHints(), *hints, strict=True)))
+    return NameHints(*(_NO_HINTS.union(*same) for same in zip(NameHints(), *hints, strict=True)))
 
 
-def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
+def make_name_finder(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
     """Return a function that finds the names with a hint; names that are not ASCII are always included.
 
     It scans the names of a directory together, which costs half of what testing them one by one does.
     """
     exact, extensions = hints.names, hints.extensions
-    search = _search_for(hints.starts, hints.ends, hints.parts)
+    search = _make_search(hints.starts, hints.ends, hints.parts)
 
     def find(names: Sequence[str]) -> set[str]:
         if len(names) > _AT_ONCE:
@@ -225,7 +227,7 @@ def finder_of(hints: NameHints) -> Callable[[Sequence[str]], set[str]]:
     return find
 
 
-def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
+def _parse_labelled_lines(lines: Iterable[tuple[str, str]]) -> ParsedRules:
     rules: list[Rule] = []
     problems: list[str] = []
     cost = 0
@@ -233,11 +235,11 @@ def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
         if not line or line.startswith("#"):
             continue
         try:
-            rule = _rule(line, label)
+            rule = _parse_rule(line, label)
         except ValueError as error:
             problems.append(f"{label}: {error}")
             continue
-        cost += _cost(rule) * len(line)
+        cost += _cost_of_rule(rule) * len(line)
         if cost > MAX_COST:
             problems.append(f"{label}: from here on left out, for the patterns before are too many")
             break
@@ -245,7 +247,7 @@ def _parse(lines: Iterable[tuple[str, str]]) -> ParsedRules:
     return ParsedRules(tuple(rules), tuple(problems))
 
 
-def _cost(rule: Rule) -> int:
+def _cost_of_rule(rule: Rule) -> int:
     if any(glob is None or glob.literal is None for glob in rule.steps[1:]):
         return _COST_OF_WILDCARDS
     return 0 if rule.name_glob else 1
@@ -267,21 +269,21 @@ def _excerpt(line: str) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}…"
 
 
-def _rule(line: str, label: str) -> Rule:
+def _parse_rule(line: str, label: str) -> Rule:
     pattern = line.removeprefix("!")
     if len(pattern) > MAX_PATTERN_BYTES:
         raise ValueError(f"longer than {MAX_PATTERN_BYTES} bytes")
     path = pattern.removesuffix("/")
-    steps = _steps(path.removeprefix("/")) if "/" in path else (None, Glob.of(tuple(_places(path))))
+    steps = _parse_steps(path.removeprefix("/")) if "/" in path else (None, Glob.of(tuple(_parse_places(path))))
     return Rule(label, is_negated=pattern != line, only_directories=path != pattern, steps=steps)
 
 
-def _steps(path: str) -> tuple[Glob | None, ...]:
-    segments = _split(_places(path), _SLASH)
+def _parse_steps(path: str) -> tuple[Glob | None, ...]:
+    segments = _split(_parse_places(path), _SLASH)
     return tuple(None if segment[1:] and not any(segment) else Glob.of(segment) for segment in segments)
 
 
-def _places(pattern: str) -> Iterator[frozenset[str]]:
+def _parse_places(pattern: str) -> Iterator[frozenset[str]]:
     position = 0
     while position < len(pattern):
         char = pattern[position]
@@ -289,20 +291,20 @@ def _places(pattern: str) -> Iterator[frozenset[str]]:
         if char == "*":
             yield STAR
         elif char == "?":
-            yield _ANY
+            yield _ANY_BUT_SLASH
         elif char == "[":
-            chars, position = _bracket(pattern, position)
+            chars, position = _parse_bracket(pattern, position)
             yield chars
         elif char == "\\":
             if position == len(pattern):
                 raise ValueError("nothing can match, for a backslash stands at the end")
-            yield _CHARS[pattern[position]]
+            yield _ALL_CHARACTERS[pattern[position]]
             position += 1
         else:
-            yield _CHARS[char]
+            yield _ALL_CHARACTERS[char]
 
 
-def _bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:
+def _parse_bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:
     """Parse a bracket expression after its `[`; return its characters and its end."""
     is_negated = pattern.startswith(("!", "^"), start)
     position = first = start + is_negated
@@ -313,7 +315,7 @@ def _bracket(pattern: str, start: int) -> tuple[frozenset[str], int]:
             raise ValueError("nothing can match, for a bracket is not closed")
         chars |= _bracket_chars(item)
         position = item.end()
-    matching = _ANY - chars if is_negated else _ANY & chars
+    matching = _ANY_BUT_SLASH - chars if is_negated else _ANY_BUT_SLASH & chars
     if not matching:
         raise ValueError("nothing can match, for brackets hold no character of a name")
     return matching, position + 1
@@ -332,7 +334,7 @@ def _bracket_chars(item: re.Match[str]) -> set[str]:
 
 
 @lru_cache(maxsize=256)
-def _search_for(starts: frozenset[str], ends: frozenset[str], parts: frozenset[str]) -> Callable[[str], object] | None:
+def _make_search(starts: frozenset[str], ends: frozenset[str], parts: frozenset[str]) -> Callable[[str], object] | None:
     """Return a search for substrings of a name between slashes.
 
     Cached, since most ignore files add none to the outer ones.
@@ -347,12 +349,12 @@ def _search_for(starts: frozenset[str], ends: frozenset[str], parts: frozenset[s
     return re.compile(regex).search if texts else None
 
 
-def _hint(glob: Glob) -> NameHints:
+def _hint_of_glob(glob: Glob) -> NameHints:
     if glob.literal is not None:
-        return NameHints(names=frozenset({fold(glob.literal)}))
+        return NameHints(names=frozenset({fold_ascii_case(glob.literal)}))
     places = glob.folded.places
-    starts = _spellings(places)
-    ends = frozenset(text[::-1] for text in _spellings(places[::-1]))
+    starts = _possible_spellings(places)
+    ends = frozenset(text[::-1] for text in _possible_spellings(places[::-1]))
     if STAR not in places and all(len(text) == len(places) for text in starts):
         return NameHints(names=starts)
     if all(_ONE_EXTENSION.fullmatch(text) for text in ends):
@@ -361,10 +363,12 @@ def _hint(glob: Glob) -> NameHints:
         return NameHints(starts=starts)
     if "" not in ends:
         return NameHints(ends=ends)
-    return NameHints(parts=max((_spellings(places[start:]) for start in range(len(places))), key=_shortest))
+    return NameHints(
+        parts=max((_possible_spellings(places[start:]) for start in range(len(places))), key=_shortest_length)
+    )
 
 
-def _spellings(places: Sequence[frozenset[str]]) -> frozenset[str]:
+def _possible_spellings(places: Sequence[frozenset[str]]) -> frozenset[str]:
     """Return the texts of the longest prefix that is short, has no star and few spellings."""
     texts = {""}
     for place in places[:_MAX_SPELLED]:
@@ -374,5 +378,5 @@ def _spellings(places: Sequence[frozenset[str]]) -> frozenset[str]:
     return frozenset(texts)
 
 
-def _shortest(texts: frozenset[str]) -> int:
+def _shortest_length(texts: frozenset[str]) -> int:
     return min(map(len, texts))

@@ -33,17 +33,17 @@ from enum import IntEnum
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
-from directory_indexer.walk.gitignore import byte_text, finder_of, parse_patterns, union_of
+from directory_indexer.walk.gitignore import byte_text, make_name_finder, parse_patterns, union_of_hints
 from directory_indexer.walk.listing import WalkPolicy
 from directory_indexer.walk.rule_layer import Layer, layer_of
 
-_COPY: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[-.][0-9][0-9._T-]*)\Z"
-_TEXTS: Final = (
+_COPY_SUFFIXES: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[-.][0-9][0-9._T-]*)\Z"
+_TEXT_SUFFIXES: Final = (
     "md rst adoc txt html c h cc cpp py pyi js mjs ts tsx d.ts go rs java rb php cs kt swift lua pl ex".split()
 )
-_ENCRYPTED: Final = "sops enc encrypted".split()
+_ENCRYPTED_SUFFIXES: Final = "sops enc encrypted".split()
 """Suffixes of files with encrypted values; their other values are masked."""
-_SAMPLES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
+_SAMPLE_SUFFIXES: Final = "example sample template tmpl tpl dist default defaults schema spec".split()
 
 SECRET_NAMES: Final = {
     "private key": (
@@ -122,8 +122,8 @@ class Rules:
 
     def enter_each(self, directory_names: Sequence[str]) -> list[Rules]:
         """Return the rules in each of some sub-directories; most share them."""
-        leading_on = self._leading_on(directory_names)
-        return [self._entered(name) if name in leading_on else self._elsewhere for name in directory_names]
+        leading_on = self._leads_to_rule_below(directory_names)
+        return [self._entered(name) if name in leading_on else self._outside_of_anchors for name in directory_names]
 
     def decide(self, entry_name: str, *, is_directory: bool) -> Decision | None:
         """Return the decision about an entry, or None if no rule matches."""
@@ -131,7 +131,7 @@ class Rules:
         for precedence, layer in self._sources:
             rule = layer.deciding_rule(name, is_directory=is_directory)
             if precedence == Precedence.SECRET and (rule is None or rule.is_negated):
-                rule = layer.deciding_rule(byte_text(name_of_original(entry_name)), is_directory=is_directory)
+                rule = layer.deciding_rule(byte_text(strip_copy_suffixes(entry_name)), is_directory=is_directory)
             if rule is None:
                 continue
             if precedence != Precedence.SECRET:
@@ -153,27 +153,27 @@ class Rules:
     @cached_property
     def concerned(self) -> Callable[[Sequence[str]], set[str]]:
         """A fast search for entries that a rule may exclude; all others are included."""
-        find = finder_of(union_of(layer.hints for _, layer in self._sources))
+        find = make_name_finder(union_of_hints(layer.hints for _, layer in self._sources))
         if not self._sources or self._sources[0][0] != Precedence.SECRET:
             return find
 
         def find_with_copies(names: Sequence[str]) -> set[str]:
-            originals = {name: original for name in names if (original := name_of_original(name)) != name}
+            originals = {name: original for name in names if (original := strip_copy_suffixes(name)) != name}
             matches = find([*originals.values()]) if originals else set()
             return find(names) | {name for name, original in originals.items() if original in matches}
 
         return find_with_copies
 
     @cached_property
-    def _leading_on(self) -> Callable[[Sequence[str]], set[str]]:
-        return finder_of(union_of(layer.descent_hints for _, layer in self._sources))
+    def _leads_to_rule_below(self) -> Callable[[Sequence[str]], set[str]]:
+        return make_name_finder(union_of_hints(layer.descent_hints for _, layer in self._sources))
 
     def _entered(self, directory_name: str) -> Rules:
         name = byte_text(directory_name)
         return self._with(layer.enter(name) for _, layer in self._sources)
 
     @cached_property
-    def _elsewhere(self) -> Rules:
+    def _outside_of_anchors(self) -> Rules:
         return self._with(layer.elsewhere for _, layer in self._sources)
 
     def _with(self, layers: Iterable[Layer]) -> Rules:
@@ -192,17 +192,17 @@ def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
     return Rules(sorted(layers, key=lambda source: source[0]))
 
 
-def likely_secret(path: str) -> str | None:
+def likely_secret_kind(path: str) -> str | None:
     """Return the kind of secret that a path suggests, unless the content is harmless."""
     name = os.path.basename(path).lower()
-    if not any(map(_likely_name().match, (name, name_of_original(name)))):
+    if not any(map(_likely_name().match, (name, strip_copy_suffixes(name)))):
         return None
     names = [name for name in path.split(os.sep) if name]
     decision = _likely_rules().decide_path(names, is_directory=False)
-    return kind_of_secret(decision)
+    return secret_kind_of_decision(decision)
 
 
-def kind_of_secret(decision: Decision | None) -> str | None:
+def secret_kind_of_decision(decision: Decision | None) -> str | None:
     """Return the kind of secret by whose name a file is excluded; None if no rule of secrets does."""
     if decision is None or not decision.is_ignored or decision.precedence != Precedence.SECRET:
         return None
@@ -217,9 +217,9 @@ def rules_for_members(policy: WalkPolicy) -> Rules:
     return rules.adding(Precedence.CONFIGURED, _layer(policy.ignore_patterns, source="ignore_patterns"))
 
 
-def name_of_original(name: str) -> str:
+def strip_copy_suffixes(name: str) -> str:
     """Return the name of a file without the suffixes of copies: bak, old, save, a date."""
-    return re.sub(_COPY, "", name)
+    return re.sub(_COPY_SUFFIXES, "", name)
 
 
 @cache
@@ -247,7 +247,7 @@ def _secret_layer(names: Mapping[str, Sequence[str]]) -> Layer:
     return layer_of(rules, ignore_case=True)
 
 
-def _dotted(*names: str) -> tuple[str, ...]:
+def _with_and_without_dot(*names: str) -> tuple[str, ...]:
     """Return names that begin with a dot at home, and without one in a backup or a dotfiles repository."""
     return (*names, *(f".{name}" for name in names))
 
@@ -259,11 +259,11 @@ LIKELY_NAMES: Final = {
             f"env.{stage}"
             for stage in "production prod staging stage development dev local live secret secrets".split()
         ),
-        *(f"!.env*.{kind}" for kind in (*_SAMPLES, *_TEXTS)),
-        *(f"!.env*.{kind}.*" for kind in _SAMPLES),
-        *(name for kind in _ENCRYPTED for name in (f"!.env*.{kind}", f"!*.{kind}.env")),
-        *(f"!.env{mark}{kind}*" for kind in _SAMPLES for mark in "-_."),
-        *(f"!*{kind}.env" for kind in _SAMPLES),
+        *(f"!.env*.{kind}" for kind in (*_SAMPLE_SUFFIXES, *_TEXT_SUFFIXES)),
+        *(f"!.env*.{kind}.*" for kind in _SAMPLE_SUFFIXES),
+        *(name for kind in _ENCRYPTED_SUFFIXES for name in (f"!.env*.{kind}", f"!*.{kind}.env")),
+        *(f"!.env{mark}{kind}*" for kind in _SAMPLE_SUFFIXES for mark in "-_."),
+        *(f"!*{kind}.env" for kind in _SAMPLE_SUFFIXES),
     ),
     "password database": (
         *("logins.json", "logins-backup.json", ".htpasswd", "htpasswd", ".htdigest", "htdigest"),
@@ -281,12 +281,14 @@ LIKELY_NAMES: Final = {
         *"new_user_credentials.csv".split(),
         *"**/doctl/config.yaml **/hcloud/cli.toml **/linode-cli **/.fly/config.yml **/scw/config.yaml".split(),
         *"**/bluemix/config.json".split(),
-        *_dotted("boto", "s3cfg", "passwd-s3fs", "databrickscfg", "terraformrc"),
+        *_with_and_without_dot("boto", "s3cfg", "passwd-s3fs", "databrickscfg", "terraformrc"),
         *"rclone.conf *.tfstate *.tfstate.backup *.tfstate.*.backup *.tfstate.bak credentials.tfrc.json".split(),
         *"terraform.rc".split(),
     ),
     "credential file": (
-        *_dotted("netrc", "pgpass", "smbcredentials", "mylogin.cnf", "git-credentials", "vault-token", "pypirc"),
+        *_with_and_without_dot(
+            "netrc", "pgpass", "smbcredentials", "mylogin.cnf", "git-credentials", "vault-token", "pypirc"
+        ),
         *"_netrc pgpass.conf chap-secrets sasl_passwd erlang.cookie .erlang.cookie pap-secrets ipsec.secrets".split(),
         *".my.cnf .npmrc .credentials .credentials.json".split(),
         *("**/.cargo/credentials", "**/.cargo/credentials.toml", "**/.gem/credentials", "**/.bundle/config"),

@@ -33,8 +33,8 @@ _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]
 _VARIABLE = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?", re.DOTALL)
 _VALUE_PART = re.compile(r'"((?:[^"\\]|\\.)*)"|((?:[^"\\#;]|\\.)+)', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPED: Final = {"n": "\n", "t": "\t", "b": "\b"}
-_TRUE: Final = frozenset({"true", "yes", "on", "1", ""})
+_ESCAPED_CHARACTERS: Final = {"n": "\n", "t": "\t", "b": "\b"}
+_TRUE_VALUES: Final = frozenset({"true", "yes", "on", "1", ""})
 
 GIT_DIRECTORY: Final = ".git"
 """The name of a repository's directory in its work tree."""
@@ -79,12 +79,12 @@ def repository_at(directory: Path) -> Repository | None:
         OSError: a file of it is there but cannot be read.
     """
     entry = directory / ".git"
-    git_directory = _real(entry if entry.is_dir() else _named_in(entry, prefix="gitdir:"))
+    git_directory = _real_path(entry if entry.is_dir() else _path_named_in_file(entry, prefix="gitdir:"))
     if git_directory is None or not (git_directory / "HEAD").is_file():
         return None
     if not _belongs_to(entry, git_directory):
         return Repository(directory, git_directory, "leads to a git directory that does not name it, and is not used")
-    common = _real(_named_in(git_directory / "commondir")) or git_directory
+    common = _real_path(_path_named_in_file(git_directory / "commondir")) or git_directory
     if common not in {git_directory, _shared_by_work_trees(git_directory)} and not _lies_in(common, directory):
         return Repository(directory, git_directory, "shares a directory that is not its own, and is not used")
     return Repository(directory, common if common.is_dir() else git_directory)
@@ -103,22 +103,22 @@ def git_settings(repository: Repository | None) -> GitSettings:
     Raises:
         OSError: one of the files is there but cannot be read.
     """
-    variables = [variable for file in _files_of_system_and_user() for variable in _variables(file)]
+    variables = [variable for file in _files_of_system_and_user() for variable in _read_variables(file)]
     refused: list[str] = []
-    own = list(_own_variables(repository, refused)) if repository and not repository.refusal else []
+    own = list(_variables_of_repository(repository, refused)) if repository and not repository.refusal else []
     values = dict(variables + own)
     user_ignore_file = values.get("core.excludesfile", str(_config_home() / "git" / "ignore"))
     return GitSettings(
-        user_ignore_file=_expanded(user_ignore_file) if user_ignore_file else None,
-        ignore_case=values.get("core.ignorecase", "false").lower() in _TRUE,
+        user_ignore_file=_expand_user(user_ignore_file) if user_ignore_file else None,
+        ignore_case=values.get("core.ignorecase", "false").lower() in _TRUE_VALUES,
         refused=tuple(refused),
         is_named_by_repository=any(variable.key == "core.excludesfile" for variable in own),
     )
 
 
-def within(path: str | Path, repository: Repository) -> str | None:
+def relative_to_repository(path: str | Path, repository: Repository) -> str | None:
     """Return the resolved path of a file that a repository names, or None if it is outside the repository."""
-    real = _real(path)
+    real = _real_path(path)
     is_inside = real and any(_lies_in(real, border) for border in (repository.top, repository.directory))
     return str(real) if is_inside else None
 
@@ -140,13 +140,13 @@ def git_history_file(path: FilePath, scope: str) -> SourceFile | None:
     if directory.is_symlink() or (directory / "objects").is_symlink() or not (directory / "objects").is_dir():
         return None
     head = os.stat(directory / "HEAD", follow_symlinks=False)
-    digest = content_hash("\n".join([scope, *references(directory)]).encode())
+    digest = content_hash("\n".join([scope, *list_references(directory)]).encode())
     # This number changes with the references, whatever the clock of the file system says.
     number = int.from_bytes(digest[:7], "big")
     return SourceFile(path, 1, clamp_integer(head.st_mtime_ns), 0, number)
 
 
-def references(directory: Path) -> list[str]:
+def list_references(directory: Path) -> list[str]:
     """Return the sorted commits that references of a repository point to, including those of its other work trees.
 
     Raises:
@@ -171,7 +171,9 @@ def _belongs_to(entry: Path, git_directory: Path) -> bool:
 
 
 def _is_of_linked_work_tree(entry: Path, git_directory: Path) -> bool:
-    return bool(_shared_by_work_trees(git_directory)) and _real(_named_in(git_directory / "gitdir")) == _real(entry)
+    return bool(_shared_by_work_trees(git_directory)) and _real_path(
+        _path_named_in_file(git_directory / "gitdir")
+    ) == _real_path(entry)
 
 
 def _is_of_submodule(top: Path, git_directory: Path) -> bool:
@@ -180,23 +182,23 @@ def _is_of_submodule(top: Path, git_directory: Path) -> bool:
     config = git_directory / "config"
     variables = _assignments(os.fsdecode(read_small_file(config, open_file))) if config.is_file() else ()
     work_trees = [variable.value for variable in variables if variable.key == "core.worktree"]
-    return bool(work_trees) and _real(git_directory / work_trees[-1]) == _real(top)
+    return bool(work_trees) and _real_path(git_directory / work_trees[-1]) == _real_path(top)
 
 
 def _shared_by_work_trees(git_directory: Path) -> Path | None:
     return git_directory.parents[1] if git_directory.parent.name == "worktrees" else None
 
 
-def _named_in(file: Path, *, prefix: str = "") -> Path | None:
+def _path_named_in_file(file: Path, *, prefix: str = "") -> Path | None:
     """Return the path that a file of git's contains, or None if there is no such file."""
-    real = _real(file)
+    real = _real_path(file)
     if real is None or not real.is_file():
         return None
     content = os.fsdecode(read_small_file(real, open_file)).removeprefix(prefix).strip()
     return Path(os.path.normpath(file.parent / content))
 
 
-def _real(path: str | Path | None) -> Path | None:
+def _real_path(path: str | Path | None) -> Path | None:
     try:
         return None if path is None else Path(os.path.realpath(path))
     except ValueError:  # a NUL, which no path has
@@ -209,10 +211,10 @@ def _lies_in(path: Path, directory: Path) -> bool:
 
 
 def _config_home() -> Path:
-    return _expanded(os.environ.get("XDG_CONFIG_HOME") or "~/.config")
+    return _expand_user(os.environ.get("XDG_CONFIG_HOME") or "~/.config")
 
 
-def _expanded(path: str) -> Path:
+def _expand_user(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except (RuntimeError, ValueError):  # there is no such home directory, or the name is invalid
@@ -220,39 +222,39 @@ def _expanded(path: str) -> Path:
 
 
 def _files_of_system_and_user() -> Iterator[Path]:
-    if os.environ.get("GIT_CONFIG_NOSYSTEM", "false").lower() not in _TRUE:
+    if os.environ.get("GIT_CONFIG_NOSYSTEM", "false").lower() not in _TRUE_VALUES:
         yield Path(os.environ.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"))
     if (only := os.environ.get("GIT_CONFIG_GLOBAL")) is not None:
         yield Path(only)
     else:
         yield _config_home() / "git" / "config"
-        yield _expanded("~/.gitconfig")
+        yield _expand_user("~/.gitconfig")
 
 
-def _variables(file: Path) -> Iterator[_Variable]:
+def _read_variables(file: Path) -> Iterator[_Variable]:
     """Yield the variables of a configuration file and its includes, in order of precedence."""
-    return _included(file, seen=set(), find=lambda path, _: path, read=read_small_file)
+    return _variables_with_includes(file, seen=set(), find=lambda path, _: path, read=read_small_file)
 
 
-def _own_variables(repository: Repository, refused: list[str]) -> Iterator[_Variable]:
+def _variables_of_repository(repository: Repository, refused: list[str]) -> Iterator[_Variable]:
     """Yield the variables of a repository's own configuration; paths outside the repository are added to `refused`."""
 
     def find(path: Path, key: str) -> Path | None:
-        inside = within(path, repository)
+        inside = relative_to_repository(path, repository)
         if inside is None:
             refused.append(f"{key} leads out of the repository: set it in your own git configuration")
         return None if inside is None else Path(inside)
 
     config = find(repository.directory / "config", "this file")
     read = partial(read_small_file, open_it=open_file)
-    for variable in _included(config, seen=set(), find=find, read=read) if config else ():
+    for variable in _variables_with_includes(config, seen=set(), find=find, read=read) if config else ():
         if variable.key != "core.excludesfile" or not variable.value:
             yield variable
-        elif ignore_file := find(repository.top / _expanded(variable.value), variable.key):
+        elif ignore_file := find(repository.top / _expand_user(variable.value), variable.key):
             yield variable._replace(value=str(ignore_file))
 
 
-def _included(
+def _variables_with_includes(
     file: Path,
     *,
     seen: set[Path],
@@ -268,9 +270,9 @@ def _included(
     for variable in _assignments(os.fsdecode(read(file))):
         yield variable
         if variable.key == "include.path":
-            path = find(Path(os.path.normpath(file.parent / _expanded(variable.value))), variable.key)
+            path = find(Path(os.path.normpath(file.parent / _expand_user(variable.value))), variable.key)
             if path is not None:
-                yield from _included(path, seen=seen, find=find, read=read, depth=depth + 1)
+                yield from _variables_with_includes(path, seen=seen, find=find, read=read, depth=depth + 1)
 
 
 def _assignments(text: str) -> Iterator[_Variable]:
@@ -281,10 +283,10 @@ def _assignments(text: str) -> Iterator[_Variable]:
             section = ".".join(name for name in (header[1].lower(), header[2]) if name)
         variable = _VARIABLE.match(line, header.end() if header else 0)
         if variable:
-            yield _Variable(f"{section}.{variable[1].lower()}", _value(variable[2] or ""))
+            yield _Variable(f"{section}.{variable[1].lower()}", _parse_value(variable[2] or ""))
 
 
-def _value(text: str) -> str:
+def _parse_value(text: str) -> str:
     """Return a value without its quotes and trailing comment."""
     parts: list[str] = []
     position = 0
@@ -293,7 +295,7 @@ def _value(text: str) -> str:
         quoted, plain = part.groups()
         is_last = not _VALUE_PART.match(text, position)
         parts.append(quoted if quoted is not None else plain.rstrip() if is_last else plain)
-    return _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), "".join(parts))
+    return _ESCAPE.sub(lambda match: _ESCAPED_CHARACTERS.get(match[1], match[1]), "".join(parts))
 
 
 def _lines(directory: Path) -> Iterator[str]:

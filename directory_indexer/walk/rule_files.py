@@ -22,9 +22,9 @@ from directory_indexer.walk.repository import (
     GitSettings,
     Repository,
     git_settings,
+    relative_to_repository,
     repository_around,
     repository_at,
-    within,
 )
 from directory_indexer.walk.rule_layer import layer_of
 
@@ -87,7 +87,7 @@ class RuleFiles:
         root = Path(self._root)
         repository = self._repository(root.parent, repository_around)
         top = repository.top if repository else root
-        outside = [] if repository else [self._of_repository(None)]
+        outside = [] if repository else [self._rules_of_repository(None)]
         parents = list(reversed([parent for parent in root.parents if parent.is_relative_to(top)]))
         around = [self._read(str(parent), RULE_FILES, handle=str(parent)) for parent in parents]
         parsed = parse_patterns(patterns, source="ignore_patterns")
@@ -99,12 +99,12 @@ class RuleFiles:
             for name in top.parts[1:]:
                 rules = rules.enter(name)
             for outer_rules in outside:
-                rules = self._applied(rules, outer_rules)
+                rules = self._apply_texts(rules, outer_rules)
             for parent, outer_rules in zip(parents, around, strict=True):
-                rules = self._applied(rules, outer_rules).enter(root.relative_to(parent).parts[0])
+                rules = self._apply_texts(rules, outer_rules).enter(root.relative_to(parent).parts[0])
             return rules.adding(Precedence.CONFIGURED, layer_of(parsed.rules)) if parsed.rules else rules
 
-        key = self._key(b"", (str(top), [*outside, *around], patterns))
+        key = self._cache_key(b"", (str(top), [*outside, *around], patterns))
         return LazyRules(key, Step(LazyRules(key, Rules(())), compute))
 
     def rules_in(
@@ -116,10 +116,10 @@ class RuleFiles:
         of the rules, but parsed lazily.
         """
         added = self._read(directory, names, handle=directory if handle is None else handle)
-        key = None if rules.key is None else self._key(rules.key, added)
-        return rules.leading_to(partial(self._applied, added=added), key=key)
+        key = None if rules.key is None else self._cache_key(rules.key, added)
+        return rules.leading_to(partial(self._apply_texts, added=added), key=key)
 
-    def _key(self, outer: bytes, source: object) -> bytes | None:
+    def _cache_key(self, outer: bytes, source: object) -> bytes | None:
         return None if self.problems.are_lost else content_hash(outer + repr(source).encode())
 
     def _read(self, directory: str, names: Container[str], *, handle: int | str) -> DirectoryRules:
@@ -127,22 +127,24 @@ class RuleFiles:
         added = DirectoryRules()
         if self._respect_gitignore and ".git" in names:
             repository = self._repository(Path(directory), repository_at)
-            added = self._of_repository(repository) if repository else added
+            added = self._rules_of_repository(repository) if repository else added
         texts: list[RuleText] = []
         open_in_tree = partial(open_entry, directory=handle)
         if self._respect_gitignore and ".gitignore" in names:
-            texts += self._texts(Precedence.GITIGNORE, os.path.join(directory, ".gitignore"), open_in_tree)
+            texts += self._read_rule_text(Precedence.GITIGNORE, os.path.join(directory, ".gitignore"), open_in_tree)
         if ".dirindexignore" in names:
-            texts += self._texts(Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"), open_in_tree)
+            texts += self._read_rule_text(
+                Precedence.DIRINDEXIGNORE, os.path.join(directory, ".dirindexignore"), open_in_tree
+            )
         return added._replace(texts=(*added.texts, *texts))
 
-    def _applied(self, rules: Rules, added: DirectoryRules) -> Rules:
+    def _apply_texts(self, rules: Rules, added: DirectoryRules) -> Rules:
         if added.ignore_case is not None:
             rules = rules.at_repository(ignore_case=added.ignore_case)
         for precedence, path, content in added.texts:
             parsed = parse_rules(content, source=self._relative(path))
             if parsed.problems:
-                self.problems.note(path, "; ".join(_first_of(parsed.problems)))
+                self.problems.note(path, "; ".join(_first_problem_and_count(parsed.problems)))
             if parsed.rules:
                 rules = rules.adding(precedence, layer_of(parsed.rules, ignore_case=rules.ignore_case))
         return rules
@@ -154,7 +156,7 @@ class RuleFiles:
             self.problems.lose(str(directory / ".git"), error)
             return None
 
-    def _of_repository(self, repository: Repository | None) -> DirectoryRules:
+    def _rules_of_repository(self, repository: Repository | None) -> DirectoryRules:
         if not self._respect_gitignore:
             return DirectoryRules()
         try:
@@ -168,21 +170,21 @@ class RuleFiles:
         elif repository:
             for message in settings.refused:
                 self.problems.note(str(repository.directory / "config"), message)
-            texts += self._excluded(repository)
+            texts += self._exclude_files_of(repository)
         if settings.user_ignore_file and path_exists(settings.user_ignore_file):
             open_it = open_file if settings.is_named_by_repository else None
-            texts += self._texts(Precedence.USER_IGNORE, str(settings.user_ignore_file), open_it)
+            texts += self._read_rule_text(Precedence.USER_IGNORE, str(settings.user_ignore_file), open_it)
         return DirectoryRules(settings.ignore_case, tuple(texts))
 
-    def _excluded(self, repository: Repository) -> Iterable[RuleText]:
+    def _exclude_files_of(self, repository: Repository) -> Iterable[RuleText]:
         if not path_exists(repository.exclude_file):
             return
-        if real := within(repository.exclude_file, repository):
-            yield from self._texts(Precedence.GIT_EXCLUDE, real, open_file)
+        if real := relative_to_repository(repository.exclude_file, repository):
+            yield from self._read_rule_text(Precedence.GIT_EXCLUDE, real, open_file)
         else:
             self.problems.note(str(repository.exclude_file), "leads out of the repository, and is not used")
 
-    def _texts(
+    def _read_rule_text(
         self, precedence: Precedence, path: str, open_it: Callable[[str], int] | None = None
     ) -> Iterable[RuleText]:
         try:
@@ -236,7 +238,7 @@ class Step(NamedTuple):
     change: Callable[[Rules], Rules]
 
 
-def _first_of(problems: tuple[str, ...]) -> Iterable[str]:
+def _first_problem_and_count(problems: tuple[str, ...]) -> Iterable[str]:
     yield problems[0]
     if problems[1:]:
         yield f"and {len(problems) - 1} more like it"

@@ -24,17 +24,17 @@ from directory_indexer.walk.gitignore import (
     NameHints,
     Rule,
     byte_text,
-    fold,
-    hints_of,
+    fold_ascii_case,
+    name_hints_of,
     parse_patterns,
-    union_of,
+    union_of_hints,
 )
 
 
 class Layer:
     """Rules of which the last matching one decides."""
 
-    def __init__(self, source: _Source, routes: Sequence[_Route]) -> None:
+    def __init__(self, source: _Source, routes: Sequence[_RuleProgress]) -> None:
         self._source = source
         self._routes = routes
 
@@ -63,18 +63,18 @@ class Layer:
     def hints(self) -> NameHints:
         """Properties that the name of an entry needs for a rule to exclude it."""
         last_steps = (route.rule.steps[-1] for route in self._last_steps if not route.rule.is_negated)
-        return union_of((self._source.hints, hints_of(last_steps)))
+        return union_of_hints((self._source.hints, name_hints_of(last_steps)))
 
     @cached_property
     def descent_hints(self) -> NameHints:
         """Properties that the name of a sub-directory needs to advance a path pattern."""
-        return hints_of(glob for route in self._routes for glob in route.next_steps())
+        return name_hints_of(glob for route in self._routes for glob in route.next_steps())
 
     @cached_property
-    def _last_steps(self) -> list[_Route]:
+    def _last_steps(self) -> list[_RuleProgress]:
         return [route for route in reversed(self._routes) if route.is_at_last_step]
 
-    def _with(self, routes: Iterable[_Route | None]) -> Layer:
+    def _with(self, routes: Iterable[_RuleProgress | None]) -> Layer:
         alive = [route for route in routes if route is not None]
         return self if alive == self._routes else Layer(self._source, alive)
 
@@ -82,12 +82,12 @@ class Layer:
 def layer_of(rules: Sequence[Rule], *, ignore_case: bool = False) -> Layer:
     """Return the layer of rules in the directory that their paths are relative to."""
     if ignore_case:
-        rules = [_folded(rule) for rule in rules]
+        rules = [_fold_rule(rule) for rule in rules]
     on_paths = [(order, rule) for order, rule in enumerate(rules) if rule.name_glob is None]
-    return Layer(_Source(rules, ignore_case=ignore_case), [_route(order, rule) for order, rule in on_paths])
+    return Layer(_Source(rules, ignore_case=ignore_case), [_make_route(order, rule) for order, rule in on_paths])
 
 
-def _folded(rule: Rule) -> Rule:
+def _fold_rule(rule: Rule) -> Rule:
     return rule._replace(steps=tuple(step and step.folded for step in rule.steps))
 
 
@@ -101,7 +101,7 @@ class _Source:
 
     def spelled(self, name: str) -> str:
         """Return a name in the form that the rules are compared with."""
-        return fold(name) if self._ignore_case else name
+        return fold_ascii_case(name) if self._ignore_case else name
 
     def last_match(self, name: str, *, is_directory: bool) -> int:
         """Return the index of the last matching rule on names, or -1."""
@@ -109,18 +109,18 @@ class _Source:
 
     @cached_property
     def hints(self) -> NameHints:
-        return hints_of(glob for _, rule, glob in self._on_names if not rule.is_negated)
+        return name_hints_of(glob for _, rule, glob in self._on_names if not rule.is_negated)
 
     @cached_property
     def _for_directories(self) -> Callable[[str], int]:
-        return _last_match((order, glob) for order, _, glob in self._on_names)
+        return _make_last_match((order, glob) for order, _, glob in self._on_names)
 
     @cached_property
     def _for_files(self) -> Callable[[str], int]:
-        return _last_match((order, glob) for order, rule, glob in self._on_names if not rule.only_directories)
+        return _make_last_match((order, glob) for order, rule, glob in self._on_names if not rule.only_directories)
 
 
-def _last_match(globs: Iterable[tuple[int, Glob]]) -> Callable[[str], int]:
+def _make_last_match(globs: Iterable[tuple[int, Glob]]) -> Callable[[str], int]:
     literals: dict[str, int] = {}
     wild: list[tuple[int, str]] = []
     for order, glob in globs:
@@ -142,7 +142,7 @@ def _last_match(globs: Iterable[tuple[int, Glob]]) -> Callable[[str], int]:
     return last_match
 
 
-class _Route(NamedTuple):
+class _RuleProgress(NamedTuple):
     """Progress of a path pattern: the indexes of the steps that may come next, in ascending order."""
 
     order: int
@@ -163,7 +163,7 @@ class _Route(NamedTuple):
         """Yield the globs that a directory can match and that others follow."""
         return (glob for place in self.places if (glob := self.rule.steps[place]) and place + 1 < len(self.tests))
 
-    def entered(self, directory: str) -> _Route | None:
+    def entered(self, directory: str) -> _RuleProgress | None:
         """Advance the pattern into a sub-directory."""
         return self._at(
             place if test is None else place + 1
@@ -171,25 +171,25 @@ class _Route(NamedTuple):
             if (test := self.tests[place]) is None or (place + 1 < len(self.tests) and test(directory))
         )
 
-    def kept(self) -> _Route | None:
+    def kept(self) -> _RuleProgress | None:
         """Advance the pattern into a sub-directory that matches no step of it."""
         return self._at(place for place in self.places if self.tests[place] is None)
 
-    def _at(self, places: Iterable[int]) -> _Route | None:
-        reached = sorted({further for place in places for further in _reached(self.tests, place)})
+    def _at(self, places: Iterable[int]) -> _RuleProgress | None:
+        reached = sorted({further for place in places for further in _places_reached(self.tests, place)})
         return self._replace(places=tuple(reached)) if reached else None
 
 
-def _route(order: int, rule: Rule) -> _Route:
-    tests = tuple(None if glob is None else _test(glob) for glob in rule.steps)
-    return _Route(order, rule, tests, tuple(_reached(tests, 0)))
+def _make_route(order: int, rule: Rule) -> _RuleProgress:
+    tests = tuple(None if glob is None else _glob_test(glob) for glob in rule.steps)
+    return _RuleProgress(order, rule, tests, tuple(_places_reached(tests, 0)))
 
 
-def _test(glob: Glob) -> Callable[[str], object]:
+def _glob_test(glob: Glob) -> Callable[[str], object]:
     return re.compile(glob.regex, re.DOTALL).fullmatch if glob.literal is None else glob.literal.__eq__
 
 
-def _reached(tests: Sequence[object | None], place: int) -> Iterator[int]:
+def _places_reached(tests: Sequence[object | None], place: int) -> Iterator[int]:
     """Yield the steps that can come next once `place` can: `**` may match no directory."""
     yield place
     while tests[place] is None and place + 1 < len(tests):
@@ -207,7 +207,9 @@ class PathPatterns:
     """
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        parsed = parse_patterns([expanded for pattern in patterns for expanded in _unbraced(pattern)], source="pattern")
+        parsed = parse_patterns(
+            [expanded for pattern in patterns for expanded in _expand_braces(pattern)], source="pattern"
+        )
         if parsed.problems or not parsed.rules:
             what = parsed.problems[0] if parsed.problems else f"pattern: '{' '.join(patterns)}' names nothing"
             raise UsageError(what, hint="write patterns as in .gitignore: *.md, src/**, !drafts/")
@@ -218,11 +220,11 @@ class PathPatterns:
     def match(self, path: str) -> bool:
         """Whether a file is selected, by its path relative to the directory of the patterns."""
         directory, _, name = path.rpartition("/")
-        layer, last = self._in(directory)
-        last = max(last, self._last_match(layer, name, is_directory=False))
+        layer, last = self._layer_of_directory(directory)
+        last = max(last, self._make_last_match(layer, name, is_directory=False))
         return last >= 0 and not self._rules[last].is_negated
 
-    def _in(self, directory: str) -> tuple[Layer, int]:
+    def _layer_of_directory(self, directory: str) -> tuple[Layer, int]:
         """Return the rules in a directory, and the number of the last one that matches it or a directory around it."""
         if directory in self._inside:
             return self._inside[directory]
@@ -231,17 +233,17 @@ class PathPatterns:
         while end < len(directory):
             start, end = end + 1, directory.find("/", end + 1)
             end = len(directory) if end < 0 else end
-            above, last = layer, max(last, self._last_match(layer, directory[start:end], is_directory=True))
+            above, last = layer, max(last, self._make_last_match(layer, directory[start:end], is_directory=True))
             layer = above.enter(byte_text(directory[start:end]))
         self._inside[directory] = layer, last
         return layer, last
 
-    def _last_match(self, layer: Layer, name: str, *, is_directory: bool) -> int:
+    def _make_last_match(self, layer: Layer, name: str, *, is_directory: bool) -> int:
         rule = layer.deciding_rule(byte_text(name), is_directory=is_directory)
         return -1 if rule is None else self._numbers[rule]
 
 
-def _unbraced(pattern: str) -> list[str]:
+def _expand_braces(pattern: str) -> list[str]:
     """Expand a pattern with braces as ripgrep does; an unmatched brace is literal.
 
     Raises:
@@ -250,7 +252,7 @@ def _unbraced(pattern: str) -> list[str]:
     done, waiting = [], [pattern]
     while waiting:
         text = waiting.pop()
-        if len(pattern) > MAX_PATTERN_BYTES or (group := _inner_group(text)) is None:
+        if len(pattern) > MAX_PATTERN_BYTES or (group := _innermost_braces(text)) is None:
             done.append(text)
         else:
             waiting += [
@@ -271,10 +273,10 @@ class _Group(NamedTuple):
     alternatives: list[str]
 
 
-def _inner_group(text: str) -> _Group | None:
+def _innermost_braces(text: str) -> _Group | None:
     """Return the first innermost pair of braces."""
     edges: list[int] = []
-    for sign in _SIGNS.finditer(text):
+    for sign in _GLOB_SIGNS.finditer(text):
         match sign[0]:
             case "{":
                 edges = [sign.start()]
@@ -288,5 +290,5 @@ def _inner_group(text: str) -> _Group | None:
 
 _MAX_ALTERNATIVES: Final = 1000
 _MAX_MESSAGE_CHARS: Final = 80
-_SIGNS: Final = re.compile(r"\\.|\[!?\]?[^\]]*\]|[{},]", re.DOTALL)
+_GLOB_SIGNS: Final = re.compile(r"\\.|\[!?\]?[^\]]*\]|[{},]", re.DOTALL)
 """Tokens beside braces: an escaped character, and a class, in which braces are literal."""

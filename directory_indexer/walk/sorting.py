@@ -22,15 +22,15 @@ from directory_indexer.walk.listing import IgnoredPath, Listing, WalkPolicy
 from directory_indexer.walk.rule_files import RULE_FILES
 
 _FILE_TYPE: Final = 0o170000
-_REGULAR: Final = 0o100000
-_LARGEST: Final = 2**63 - 1
+_REGULAR_FILE: Final = 0o100000
+_MAX_INTEGER: Final = 2**63 - 1
 OWN_RULE: Final = "it belongs to the index"
 """The reason for excluding files of the index itself, and of its configuration."""
 
 _source_file: Final[Callable[[Stamp], SourceFile]] = partial(tuple.__new__, SourceFile)
 """Makes a `SourceFile` in half the time that its class takes."""
 
-_NOTHING_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+_MISSING_ERRORS: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
 """Errors of a broken link; other errors mean that its target cannot be read now."""
 
 
@@ -58,7 +58,7 @@ class Sorting:
         self._links = scan.links
         beside = (path for path in self._policy.own if os.path.dirname(path) == self._directory)
         own = {os.path.basename(exact_text(path)) for path in beside}
-        own |= {name for name in scan.links if self._leads_to_own(name)}
+        own |= {name for name in scan.links if self._link_leads_to_own_files(name)}
         if present := own.intersection(scan.names()):
             scan.leave_out(present)
             self._ignored += [IgnoredPath(self._path_of(name), OWN_RULE) for name in sorted(present)]
@@ -86,7 +86,7 @@ class Sorting:
             self._directory, tuple(self._files), tuple(self._skipped), tuple(self._ignored), tuple(self._failures)
         )
 
-    def _leads_to_own(self, name: str) -> bool:
+    def _link_leads_to_own_files(self, name: str) -> bool:
         """Whether a link points into the files of the index, which do not contain this directory."""
         target = file_path(os.path.realpath(exact_text(self._path_of(name))))
         return any(lies_in(target, own) and not lies_in(self._directory, own) for own in self._policy.own)
@@ -97,12 +97,12 @@ class Sorting:
             name, mode, size, mtime_ns, changed_ns, inode = stamp
             if name in concerned and self._is_left_out(name, is_directory=False, stamp=stamp):
                 continue
-            if mode & _FILE_TYPE == _REGULAR and 0 < size <= max_size:
+            if mode & _FILE_TYPE == _REGULAR_FILE and 0 < size <= max_size:
                 path = FilePath(prefix + name if name.isascii() else prefix + file_path(name))
-                if abs(mtime_ns) > _LARGEST or changed_ns > _LARGEST or inode > _LARGEST:
+                if abs(mtime_ns) > _MAX_INTEGER or changed_ns > _MAX_INTEGER or inode > _MAX_INTEGER:
                     mtime_ns, changed_ns, inode = map(clamp_integer, (mtime_ns, changed_ns, inode))
                 add_file(_source_file((path, size, mtime_ns, changed_ns, inode)))
-            elif mode & _FILE_TYPE == _REGULAR and size and name.lower().endswith(self._policy.streamed):
+            elif mode & _FILE_TYPE == _REGULAR_FILE and size and name.lower().endswith(self._policy.streamed):
                 add_file(SourceFile(self._path_of(name), size, *map(clamp_integer, (mtime_ns, changed_ns, inode))))
             else:
                 self._skip(stamp)
@@ -144,7 +144,7 @@ class Sorting:
 
     def _add_broken(self, name: str, broken: BrokenEntry) -> None:
         path, error = self._path_of(name), broken.error
-        if broken.is_link and error.errno in _NOTHING_THERE:
+        if broken.is_link and error.errno in _MISSING_ERRORS:
             self._skipped.append(SkippedFile(path, SkipReason.BROKEN_LINK, error.strerror or ""))
         else:
             self._failures.append(failure_of(path, error))

@@ -30,10 +30,12 @@ from directory_indexer.walk.sorting import OWN_RULE, Scan, Sorting, failure_of, 
 
 _CAN_SCAN_DESCRIPTORS: Final = CAN_OPEN_BELOW and os.scandir in os.supports_fd
 _UNKNOWN_DEVICE: Final = -1
-_NOTHING_SETTLED: Final = Settled()
+_NO_SETTLED_DIRECTORIES: Final = Settled()
 
 
-def walk(root: FilePath, policy: WalkPolicy, settled: Settled = _NOTHING_SETTLED) -> Iterator[Listing | SameListing]:
+def walk(
+    root: FilePath, policy: WalkPolicy, settled: Settled = _NO_SETTLED_DIRECTORIES
+) -> Iterator[Listing | SameListing]:
     """Yield a listing for each directory, starting at a root that is absolute and resolved.
 
     Raises:
@@ -67,7 +69,7 @@ def _rules_at_root(rule_files: RuleFiles, policy: WalkPolicy) -> LazyRules:
     return rule_files.rules_at_root(built_in, policy.ignore_patterns)
 
 
-class _Visit(NamedTuple):
+class _DirectoryVisit(NamedTuple):
     """A directory to list, with the rules around it, before its own."""
 
     directory: FilePath
@@ -77,10 +79,10 @@ class _Visit(NamedTuple):
     """Whether a symbolic link led here: then another path may lead to the same directory."""
     is_root: bool = False
 
-    def into(self, name: str, rules: LazyRules, device: int, *, is_link: bool = False) -> _Visit:
+    def into(self, name: str, rules: LazyRules, device: int, *, is_link: bool = False) -> _DirectoryVisit:
         """Return the visit of a sub-directory on a device."""
         path = FilePath(prefix_of(self.directory) + file_path(name))
-        return _Visit(path, rules, device, self.is_linked or is_link)
+        return _DirectoryVisit(path, rules, device, self.is_linked or is_link)
 
 
 class _Walk:
@@ -99,9 +101,9 @@ class _Walk:
         self._listed: set[tuple[int, int] | None] = set()
 
     def listings(self, rules: LazyRules) -> Iterator[Listing | SameListing]:
-        visits = [_Visit(self._root, rules, _UNKNOWN_DEVICE, is_root=True)]
-        linked: deque[_Visit] = deque()
-        with contextlib.closing(_Opener(exact_text(self._root))) as opener:
+        visits = [_DirectoryVisit(self._root, rules, _UNKNOWN_DEVICE, is_root=True)]
+        linked: deque[_DirectoryVisit] = deque()
+        with contextlib.closing(_DirectoryOpener(exact_text(self._root))) as opener:
             while visits or linked:
                 # Linked directories come last: a directory reachable without a link is listed under its own path.
                 visit = visits.pop() if visits else linked.popleft()
@@ -110,14 +112,18 @@ class _Walk:
                 visits += [next_visit for next_visit in reversed(further) if not next_visit.is_linked]
                 linked += [next_visit for next_visit in further if next_visit.is_linked]
 
-    def _list(self, visit: _Visit, opener: _Opener) -> tuple[Listing | SameListing, list[_Visit]]:
+    def _list(
+        self, visit: _DirectoryVisit, opener: _DirectoryOpener
+    ) -> tuple[Listing | SameListing, list[_DirectoryVisit]]:
         try:
             with opener.opened(exact_text(visit.directory), is_linked=visit.is_linked) as handle:
-                return self._look_into(visit, handle)
+                return self._list_opened(visit, handle)
         except OSError as error:
             return Listing(visit.directory, failures=(failure_of(visit.directory, error),)), []
 
-    def _look_into(self, visit: _Visit, handle: int | str) -> tuple[Listing | SameListing, list[_Visit]]:
+    def _list_opened(
+        self, visit: _DirectoryVisit, handle: int | str
+    ) -> tuple[Listing | SameListing, list[_DirectoryVisit]]:
         identity = _identity(handle)
         if identity in self._own:
             return Listing(visit.directory, ignored=(IgnoredPath(visit.directory, OWN_RULE),)), []
@@ -131,10 +137,12 @@ class _Walk:
         scanned = scan(handle, follow_links=self._policy.follow_symlinks, has_inodes=system.has_inodes)
         around = _device(os.path.dirname(exact_text(visit.directory))) if visit.is_root else visit.device_around
         is_mount = _UNKNOWN_DEVICE not in {device, around} and device != around
-        place = _Place(handle, device, system.name if is_mount or visit.is_root else "", is_mount=is_mount)
+        place = _OpenedDirectory(handle, device, system.name if is_mount or visit.is_root else "", is_mount=is_mount)
         return self._listing(visit, scanned, place)
 
-    def _listing(self, visit: _Visit, scanned: Scan, place: _Place) -> tuple[Listing | SameListing, list[_Visit]]:
+    def _listing(
+        self, visit: _DirectoryVisit, scanned: Scan, place: _OpenedDirectory
+    ) -> tuple[Listing | SameListing, list[_DirectoryVisit]]:
         names = RULE_FILES.intersection(scanned.names())
         rules = visit.rules
         if names:
@@ -186,7 +194,7 @@ class _Walk:
         return scanned.digest(self._salt + rules.key)
 
 
-class _Place(NamedTuple):
+class _OpenedDirectory(NamedTuple):
     """Location of an open directory; `file_system` is set for the root, and where another one begins."""
 
     handle: int | str
@@ -195,7 +203,7 @@ class _Place(NamedTuple):
     is_mount: bool
 
 
-class _Opener:
+class _DirectoryOpener:
     """Opens the directories of a walk: linked ones by their paths, the others relative to the root."""
 
     def __init__(self, root: str) -> None:

@@ -20,7 +20,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from directory_indexer.chunking.chunks import embedded_as
+from directory_indexer.chunking.chunks import text_to_embed
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.code_table import CODE_FORMATS
 
@@ -111,7 +111,7 @@ def main() -> None:
 def passages_of(database: sqlite3.Connection, tree: Path) -> Iterator[Passage]:
     for id_, path, format_, ordinal, heading, stored in database.execute(ROWS, (f"{tree}/%",)):
         text = stored if isinstance(stored, str) else zlib.decompress(stored).decode()
-        whole = embedded_as(text, heading=heading, path=FilePath(path))
+        whole = text_to_embed(text, heading=heading, path=FilePath(path))
         file = path[len(str(tree)) + 1 :]
         yield Passage(id_, tree.name, file, format_, ordinal, heading, whole, len(whole) - len(text))
 

@@ -18,7 +18,7 @@ from directory_indexer.parsing.outcomes import MemberOutcomes, ParseRequest
 from directory_indexer.search.locating import LocateRequest, locate
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.texts import read_text
-from directory_indexer.walk.repository import git_history_file, references
+from directory_indexer.walk.repository import git_history_file, list_references
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -273,7 +273,7 @@ def test_a_run_that_is_resumed_goes_on_behind_the_commits_that_were_read(index: 
     directory = file_path(repository.top / ".git")
     source = git_history_file(directory, "all")
     assert source is not None
-    assert len(references(repository.top / ".git")) == 1
+    assert len(list_references(repository.top / ".git")) == 1
     with index.docstore.snapshot() as snapshot:
         known = tuple((path, snapshot.files.get(path).hash) for path in snapshot.files.members(directory))  # type: ignore[union-attr]
     parts = parse_history(

@@ -13,7 +13,7 @@ from directory_indexer.formats.extraction import extract
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.secrets.files import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
 from directory_indexer.secrets.redaction import redact, redact_document
-from directory_indexer.walk.ignore import built_in_rules, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind
 
 RULES = built_in_rules(include_secrets=False, include_hidden=True)
 SECRET_FILES = list(secret_corpus.sample_files("secret"))
@@ -44,7 +44,7 @@ def what_is_indexed(file: SampleFile) -> str:
     redaction = redact_document(document, name)
     if redaction.kind_of_all or kind_of_file_with_one_secret(name, document.text):
         return ""
-    likely = likely_secret(f"/{file.path}")
+    likely = likely_secret_kind(f"/{file.path}")
     if likely and not is_harmless(likely, document, redaction.n_masked):
         return ""
     return everything(redaction.document)

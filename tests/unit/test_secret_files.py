@@ -9,7 +9,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.extraction import extract
 from directory_indexer.parsing.one_file import extract_redacted
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.walk.ignore import built_in_rules, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind
 
 _RULES = built_in_rules(include_secrets=False, include_hidden=True)
 
@@ -75,7 +75,7 @@ def test_a_secret_is_known_by_its_name(path: str, kind: str) -> None:
 )
 def test_what_is_in_a_file_of_such_a_name_decides(path: str, kind: str) -> None:
     assert _kind(path) is None
-    assert likely_secret(f"/{path}") == kind
+    assert likely_secret_kind(f"/{path}") == kind
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_is_in_a_file_of_such_a_name_decides(path: str, kind: str) -> None:
 )
 def test_a_harmless_name_is_no_secret(path: str) -> None:
     assert _kind(path) is None
-    assert likely_secret(f"/{path}") is None
+    assert likely_secret_kind(f"/{path}") is None
 
 
 NOTE = "Ask the team of the platform for access.\n"

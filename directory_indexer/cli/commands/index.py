@@ -109,7 +109,7 @@ def index(call: IndexCall) -> ExitCode:
         lower_priority()
     app = open_app(call.config, call.data_dir, output, call.collection)
     if call.pause:
-        _pause(app, output, wait=call.wait)
+        _pause_run(app, output, wait=call.wait)
         return ExitCode.DONE
     if call.dry_run:
         _show_plans(app, directories, output)
@@ -133,11 +133,11 @@ def index(call: IndexCall) -> ExitCode:
         effort=Effort.NONE if embeds_in_background else Effort(call.effort),
     )
     if call.resume:
-        directories, options = _resumed(app, options)
+        directories, options = _resumed_work(app, options)
     start_leniently(app.loaded.config.telemetry, os.environ)
     switch = StopSwitch(max_seconds=call.max_seconds)
-    report = _run(app, directories, options, switch, output)
-    _show(app, report, output)
+    report = _run_once(app, directories, options, switch, output)
+    _show_report(app, report, output)
     if call.watch:
         with contextlib.ExitStack() as stack:
             if embeds_in_background:
@@ -158,7 +158,7 @@ def _show_plans(app: App, directories: list[str], output: Output) -> None:
         output.lines(index_reports.plan_lines(plans, estimate, paths=output.paths, verbose=output.verbose))
 
 
-def _show(app: App, report: IndexReport, output: Output) -> None:
+def _show_report(app: App, report: IndexReport, output: Output) -> None:
     if output.as_json:
         output.data(json_pages.index_json(report))
     elif output.is_terminal and not (output.quiet or output.verbose):
@@ -171,7 +171,7 @@ def _show(app: App, report: IndexReport, output: Output) -> None:
         _report_failures(report)
 
 
-def _resumed(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
+def _resumed_work(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
     """Return the directories and options of the paused run."""
     directories, paused_options = app.run_control.resumption()
     consent = options.has_consent or paused_options.has_consent
@@ -180,7 +180,7 @@ def _resumed(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
     )
 
 
-def _pause(app: App, output: Output, *, wait: bool) -> None:
+def _pause_run(app: App, output: Output, *, wait: bool) -> None:
     """Pause the current runs, and wait until they have stopped, which takes one batch."""
     runs = app.run_control.pause(by=Origin.TERMINAL)
     ids = {run.id for run in runs}
@@ -193,7 +193,7 @@ def _pause(app: App, output: Output, *, wait: bool) -> None:
         output.lines(index_reports.paused_lines(paused, runs, paths=output.paths))
 
 
-def _run(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
+def _run_once(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> IndexReport:
     in_steps = options.effort is Effort.FULL and _embeds(app)
     try:
         with output.progress(in_steps=in_steps, must_stop=switch.must_stop) as listener:

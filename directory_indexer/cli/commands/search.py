@@ -240,7 +240,7 @@ def _refresh_and_search(collections: Collections, request: SearchRequest, names:
 
 
 def _in_scope(collections: Collections, request: SearchRequest, name: str, names: Sequence[str]) -> SearchRequest:
-    collection = _single(names, "--scope")
+    collection = _require_one_collection(names, "--scope")
     paths = directories_of_scope(collections, collection, name)
     within = [
         path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)
@@ -268,7 +268,7 @@ def _query_and_places(query: str, others: Sequence[str]) -> tuple[str, list[Path
 
 def _show_facets(collections: Collections, request: SearchRequest, names: Sequence[str], output: Output) -> int:
     """Print the facets of the matching files, and return the number of files."""
-    app = collections.app_of(_single(names, "--facets"))
+    app = collections.app_of(_require_one_collection(names, "--facets"))
     facets = app.searcher.facets(request)
     if output.as_json:
         output.data(json_pages.facets_json(request, facets, index=app.status.summary()))
@@ -277,7 +277,7 @@ def _show_facets(collections: Collections, request: SearchRequest, names: Sequen
     return facets.n_files
 
 
-def _single(names: Sequence[str], option: str) -> str:
+def _require_one_collection(names: Sequence[str], option: str) -> str:
     if len(names) > 1:
         raise UsageError(f"{option} is about one collection, not several", hint="name one of them")
     return names[0] if names else DEFAULT
@@ -301,7 +301,7 @@ def root_around(app: App, directory: Path) -> FilePath:
         NotIndexedError: there is neither.
     """
     here = resolved_path(directory)
-    tracked = _tracked(app)
+    tracked = _tracked_directories(app)
     around = [root for root in tracked if lies_in(here, root)]
     if around:
         return max(around, key=len)
@@ -313,7 +313,7 @@ def root_around(app: App, directory: Path) -> FilePath:
 def uncovered_directory_note(app: App) -> Iterator[Note]:
     """Yield a note that names the tracked directories, if the working directory is not among them."""
     here = working_directory()
-    tracked = _tracked(app)
+    tracked = _tracked_directories(app)
     if here is None or any(lies_in(here, root) or lies_in(root, here) for root in tracked):
         return
     named = ", ".join(map(display, tracked[:_MAX_NAMED]))
@@ -322,7 +322,7 @@ def uncovered_directory_note(app: App) -> Iterator[Note]:
     yield Note(note, NoteKind.ELSEWHERE)
 
 
-def _tracked(app: App) -> list[FilePath]:
+def _tracked_directories(app: App) -> list[FilePath]:
     with app.docstore.snapshot() as snapshot:
         return list(snapshot.directories.all())
 

@@ -25,7 +25,7 @@ from directory_indexer.core.paths import (
     unquote_path,
 )
 from directory_indexer.integrations.converting.converter import Converter
-from directory_indexer.walk.ignore import built_in_rules, kind_of_secret, likely_secret
+from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
 
 with lazily:
     from directory_indexer.policies import Policies
@@ -87,7 +87,7 @@ class LocalFiles:
         for container in [path, *containers_around(path)]:
             names = [name for name in container.split(os.sep) if name]
             decision = rules.decide_path(names, is_directory=False)
-            if kind := kind_of_secret(decision) or likely_secret(container):
+            if kind := secret_kind_of_decision(decision) or likely_secret_kind(container):
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 

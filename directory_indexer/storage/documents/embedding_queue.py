@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from directory_indexer.chunking.chunks import embedded_as, embedding_text
+from directory_indexer.chunking.chunks import embedding_text, text_to_embed
 from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
@@ -94,7 +94,7 @@ class EmbeddingQueue(ScopedQueries):
         """Return the texts to embed for those chunks of these rows that have no vector."""
         query = f"SELECT c.id, t.text, c.heading, f.path FROM {CHUNK_TABLES} WHERE c.id IN ({{}}) AND c.is_embedded = 0"  # noqa: S608
         return {
-            row: embedded_as(decompress_text(stored), heading=heading, path=path)
+            row: text_to_embed(decompress_text(stored), heading=heading, path=path)
             for row, stored, heading, path in self._rows_for(query, rows)
         }
 
