@@ -108,11 +108,7 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
     if heading.endswith("-"):  # a word broken at the end of a line may go on in the next one
         extra = extra_words(f"{text}\n{heading}\n{names}")
     else:
-        extra = {
-            *_camel_case_parts(f"{text}\n{heading}\n{names}"),
-            *_joined_forms(f"{text}\n{heading}"),
-            *_joins_of_file(names),
-        }
+        extra = {*_camel_parts(f"{text}\n{heading}\n{names}"), *_joins(f"{text}\n{heading}"), *_joins_of_file(names)}
     parts = " ".join(sorted(extra))
     if plain_readings := text_read_around_markup(text):
         parts = f"{parts} {fold_spelling(plain_readings)}"
@@ -121,38 +117,36 @@ def index_fields(*, text: str, heading: str, title: str, path: str) -> tuple[str
 
 @lru_cache(maxsize=64)
 def _joins_of_file(names: str) -> tuple[str, ...]:
-    """Return `_joined_forms` of the title and path of a file, whose chunks come one after the other."""
-    return tuple(_joined_forms(names))
+    """Return `_joins` of the title and path of a file, whose chunks come one after the other."""
+    return tuple(_joins(names))
 
 
 def fold_spelling(text: str) -> str:
     """Return text in the spelling of the index, except lower case and Latin accents, which SQLite folds."""
     if text.isascii():
         return text
-    return re.sub(UNSPACED, lambda run: f" {index_grams(run[0])} ", _normalise_spelling(text))
+    return re.sub(UNSPACED, lambda run: f" {index_grams(run[0])} ", _normalise(text))
 
 
 def split_into_words(text: str) -> list[str]:
     """Split text into words exactly as the index does."""
     if text.isascii():
         return text.encode().translate(_ASCII_WORDS).decode().split()
-    return _split_words(_lower_without_accents(fold_spelling(text)))
+    return _split_words(_fold_accents(fold_spelling(text)))
 
 
 def query_words(text: str) -> list[str]:
     """Split text into words to search for, without the short n-grams at the end of runs without spaces."""
     if text.isascii():
         return split_into_words(text)
-    return _split_words(
-        _lower_without_accents(re.sub(UNSPACED, lambda run: f" {query_grams(run[0])} ", _normalise_spelling(text)))
-    )
+    return _split_words(_fold_accents(re.sub(UNSPACED, lambda run: f" {query_grams(run[0])} ", _normalise(text))))
 
 
 def split_unspaced(text: str) -> tuple[str, str]:
     """Return the runs without spaces, one a line, and the rest of a text; faster than splitting the runs."""
     if text.isascii() or not re.search(UNSPACED, text):
         return "", text
-    respelled = _normalise_spelling(text)
+    respelled = _normalise(text)
     return "\n".join(re.findall(UNSPACED, respelled)), re.sub(UNSPACED, " ", respelled)
 
 
@@ -163,17 +157,11 @@ def extra_words(text: str) -> set[str]:
     joined (`re-elected`, `U.S.A.`, an IBAN), dates as 20260131, names with symbols such as C++, and words with their
     prefix, as in `--json` and `#34`.
     """
-    return {*_camel_case_parts(text), *_joined_forms(text)}
+    return {*_camel_parts(text), *_joins(text)}
 
 
-def _joined_forms(text: str) -> Iterator[str]:
-    return chain(
-        _umlaut_transliterations(text),
-        _words_without_separators(text),
-        _dates(text),
-        _names_of_signs(text),
-        _words_with_prefix_signs(text),
-    )
+def _joins(text: str) -> Iterator[str]:
+    return chain(_umlaut_forms(text), _joined_words(text), _dates(text), _names_of_signs(text), _signed_words(text))
 
 
 class ExtraWords:
@@ -194,7 +182,7 @@ class ExtraWords:
         kinds = (
             (_dates, any(len(word) == _DATE_DIGITS and word.isdigit() for word in self._words)),
             (_names_of_signs, not frozenset(_SIGN_NAMES.values()).isdisjoint(self._words)),
-            (_words_with_prefix_signs, any(word[:1] in _PREFIXES.values() for word in self._words)),
+            (_signed_words, any(word[:1] in _PREFIXES.values() for word in self._words)),
         )
         self._kinds = [kind for kind, is_possible in kinds if is_possible]
 
@@ -205,11 +193,11 @@ class ExtraWords:
         extra = {word for kind in self._kinds for word in kind(text)}
         letters = text.encode("ascii", "replace").lower()
         if any(word in letters for word in self._shortest):
-            extra |= _camel_case_parts(text)
+            extra |= _camel_parts(text)
         if self._may_be_joined(text, letters):
-            extra.update(_words_without_separators(text))
+            extra.update(_joined_words(text))
         if self._has_umlauts:
-            extra.update(_umlaut_transliterations(text))
+            extra.update(_umlaut_forms(text))
         return extra
 
     def _may_be_joined(self, text: str, letters: bytes) -> bool:
@@ -231,7 +219,7 @@ class ExtraWords:
 
 def prefixed_word(word: str) -> str:
     """Return the index word for a word typed with a prefix, as in `--json`; "" for others."""
-    return next(_words_with_prefix_signs(word), "")
+    return next(_signed_words(word), "")
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
@@ -253,7 +241,7 @@ def phrase_words(text: str) -> tuple[str, ...]:
     """
     if text.isascii():
         return tuple(split_into_words(text))
-    respelled = _normalise_spelling(text).strip()
+    respelled = _normalise(text).strip()
     last = next((run for run in re.finditer(UNSPACED, respelled) if not re.search(r"\w", respelled[run.end() :])), None)
     if last is None:
         return tuple(split_into_words(text))
@@ -273,7 +261,7 @@ def transliterate_umlauts(word: str) -> str:
     return word.translate(_UMLAUTS)
 
 
-def _camel_case_parts(text: str) -> set[str]:
+def _camel_parts(text: str) -> set[str]:
     parts: set[str] = set()
     letters = text.encode("ascii", "replace")
     # Changes of case are detected ten times faster than by a regular expression.
@@ -304,7 +292,7 @@ def _remember_plain(name: bytes) -> None:
     _plain_names.add(name)
 
 
-def _words_without_separators(text: str) -> Iterator[str]:
+def _joined_words(text: str) -> Iterator[str]:
     for match in separated_word_matches(text):
         joined = _without_signs(match[0])
         if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
@@ -374,19 +362,19 @@ def _names_of_signs(text: str) -> Iterator[str]:
     return (_SIGN_NAMES[match[0].lower()] for match in (re.finditer(SIGNS, text) if is_any else ()))
 
 
-def _words_with_prefix_signs(text: str) -> Iterator[str]:
+def _signed_words(text: str) -> Iterator[str]:
     signed = re.findall(_SIGNED, text) if any(map(text.__contains__, _PREFIXES)) else ()
     return (_PREFIXES[sign] + word.lower() for sign, word in signed)
 
 
-def _umlaut_transliterations(text: str) -> list[str]:
+def _umlaut_forms(text: str) -> list[str]:
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
     composed = unicodedata.normalize("NFKC", text)
     return [transliterate_umlauts(word.casefold()) for word in re.findall(_UMLAUT_WORD, composed)]
 
 
-def _normalise_spelling(text: str) -> str:
+def _normalise(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text).casefold()
     respelled = re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
     if re.search(_HAN, respelled):
@@ -399,7 +387,7 @@ def _split_words(lowered: str) -> list[str]:
     return re.findall(_WORD_WITH_MARKS if re.search(_VOWEL_MARK, lowered) else _WORD, lowered)
 
 
-def _lower_without_accents(folded: str) -> str:
+def _fold_accents(folded: str) -> str:
     if folded.isascii():
         return folded.lower()
     return unicodedata.normalize("NFC", re.sub(_ACCENT, "", unicodedata.normalize("NFD", folded.lower())))

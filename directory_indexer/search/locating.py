@@ -99,7 +99,7 @@ class Candidates(NamedTuple):
             candidate
             for part in _BUDGET_SHARES
             if part != "code"
-            for candidate in [file for file in weaker if _category_of_file(file[0]) == part][:_MAX_BESIDE]
+            for candidate in [file for file in weaker if _category(file[0]) == part][:_MAX_BESIDE]
         ]
         return self._replace(files=(*self.files[: self.n_strong], *beside))
 
@@ -141,7 +141,7 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
         evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
         frames = list(reader.of_frames())
         evidence += (*frames, *reader.of_names(), *reader.of_paths())
-        likeliest = [path for path, _, _ in _rank_files(evidence) if _category_of_file(path) == "code"][:_N_LIKELIEST]
+        likeliest = [path for path, _, _ in _rank_files(evidence) if _category(path) == "code"][:_N_LIKELIEST]
         evidence += (*reader.beside(likeliest), *reader.changed_together(likeliest))
     ranked = list(_rank_files(evidence))
     least = _STRONG_SHARE * ranked[0][2] if frames else 0.0
@@ -154,17 +154,15 @@ def select_within(candidates: Candidates, max_tokens: int) -> Located:
     parts: dict[str, tuple[Spot, ...]] = {}
     left = max_tokens
     for name, share in _BUDGET_SHARES.items():  # code comes last, and gets what tests and documents leave
-        files = [candidate for candidate in candidates.files if _category_of_file(candidate[0]) == name]
-        parts[name] = tuple(
-            _spots_within_budget(files, int(max_tokens * share) if share else left, max_tokens=max_tokens)
-        )
+        files = [candidate for candidate in candidates.files if _category(candidate[0]) == name]
+        parts[name] = tuple(_fit_spots(files, int(max_tokens * share) if share else left, max_tokens=max_tokens))
         left -= sum(spot.tokens for spot in parts[name])
     n_shown = len({spot.path for part in parts.values() for spot in part})
     n_left_out = len(candidates.files) - n_shown
     return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
 
 
-def _spots_within_budget(
+def _fit_spots(
     files: Sequence[tuple[FilePath, tuple[Evidence, ...]]], budget: int, *, max_tokens: int
 ) -> Iterator[Spot]:
     """Yield the places that fit into a budget: a file's next place competes with the first ones of later files."""
@@ -302,7 +300,7 @@ class _Report:
         return [
             chunk
             for chunk in chunks
-            if chunk.facts.kind in GROUPS["code"] and name in _names_in_heading(chunk.chunk.heading)
+            if chunk.facts.kind in GROUPS["code"] and name in _heading_names(chunk.chunk.heading)
         ]
 
     def of_paths(self) -> Iterator[Evidence]:
@@ -317,7 +315,7 @@ class _Report:
 
     def _of_commit(self, hit: Hit, weight: float) -> Iterator[Evidence]:
         """Yield the files that a commit changed."""
-        paths = _files_of_commit(hit.path, hit.text)
+        paths = _commit_files(hit.path, hit.text)
         subject = hit.text.partition("\n")[0][:_MAX_SUBJECT_CHARS]
         for path in paths:
             yield from self._beginning(path, f"changed by a commit like it: {subject}", weight / len(paths) ** 0.5)
@@ -332,9 +330,7 @@ class _Report:
                 limit=_MAX_COMMITS,
             )
             chunks = self._snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
-            commits = [
-                _files_of_commit(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"
-            ]
+            commits = [_commit_files(chunk.path, chunk.chunk.text) for chunk in chunks if chunk.facts.kind == "commit"]
             own = [changed for changed in commits if path in changed]
             for other, n_times in Counter(other for changed in own for other in changed).items():
                 if n_times > 1 and other != path:
@@ -348,7 +344,7 @@ class _Report:
             yield Evidence(path, first.start_line, first.text, first.heading, reason, weight)
 
 
-def _files_of_commit(commit: FilePath, text: str) -> list[FilePath]:
+def _commit_files(commit: FilePath, text: str) -> list[FilePath]:
     """Return the first files that a commit changed; their names stand at the end of its text."""
     names = [line for line in text.rstrip().rpartition("\n\n")[2].split("\n") if line and " " not in line]
     root = os.path.dirname(next(iter(containers_around(commit)), commit))
@@ -362,7 +358,7 @@ def _module_name(path: FilePath) -> str:
     return folders[-1] if stem in ("__init__", "index", "mod", "lib") and folders else stem
 
 
-def _names_in_heading(heading: str) -> set[str]:
+def _heading_names(heading: str) -> set[str]:
     """Return the names of the sections that a chunk holds, and of those that they stand in."""
     *outer, last = heading.split(SEPARATOR)
     return {*outer, *(name.rpartition(".")[2] for name in last.split(", "))}
@@ -381,7 +377,7 @@ def _frames_of_diff(text: str) -> Iterator[Frame]:
 def names_in(text: str) -> dict[str, int]:
     """Return identifiers with how often they stand in a text; plain words count where they are marked as code."""
     counts: defaultdict[str, int] = defaultdict(int)
-    for match in _IDENTIFIER.finditer(_PATH.sub(_strip_file_name, text)):
+    for match in _IDENTIFIER.finditer(_PATH.sub(_blank_path, text)):
         for part in re.split(r"\.|::|->|#", match["code"] or match["name"]):
             name = part.strip("()` ")
             if len(name) >= _MIN_NAME_CHARS and _PLAIN_NAME.fullmatch(name):
@@ -394,7 +390,7 @@ def paths_in(text: str) -> list[str]:
     return list(dict.fromkeys(match[0].replace("\\", "/") for match in _PATH.finditer(text)))[:_MAX_PATHS]
 
 
-def _strip_file_name(match: re.Match[str]) -> str:
+def _blank_path(match: re.Match[str]) -> str:
     """Return a blank for a path, whose parts are no names of symbols, but not for attributes in code."""
     return " " if "/" in match[0] or kind_for_alias(match[0].rpartition(".")[2]) else match[0]
 
@@ -422,7 +418,7 @@ def _has_long_lines(text: str) -> bool:
     return max(map(len, text.split("\n"))) > (_MAX_LINE_CHARS if "\n" in text.strip() else _MAX_ONLY_LINE_CHARS)
 
 
-def _category_of_file(path: FilePath) -> str:
+def _category(path: FilePath) -> str:
     name = exact_text(path)
     if has_role(name, "test"):
         return "tests"
