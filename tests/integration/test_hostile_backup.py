@@ -455,7 +455,7 @@ def test_a_journal_of_elsewhere_moves_and_removes_nothing(backup: Path, canary: 
     data.mkdir(parents=True)
     moves = [{"staged": "", "place": str(data / "data.db"), "aside": str(canary)}]
     (data / "restore.json").write_text(json.dumps(moves), encoding="utf-8")
-    with pytest.raises(StoreError, match="not what a restore has written"):
+    with pytest.raises(StoreError, match="was not written by a restore"):
         restored(tmp_path, backup)
     assert canary.is_dir()
 

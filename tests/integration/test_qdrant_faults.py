@@ -282,7 +282,7 @@ def test_the_collection_is_gone(setting: Setting) -> None:
     setting.run()
     setting.admin().delete_collection(setting.collection)
     assert "does not have the vectors of this index" in setting.degraded()
-    assert "dirindex index makes the vectors again" in setting.refused()
+    assert "dirindex index rebuilds the vectors" in setting.refused()
     assert setting.run().n_embedded == 2
     assert setting.semantic()[0] == "keys.md"
 

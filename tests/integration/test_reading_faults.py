@@ -318,7 +318,7 @@ ELSEWHERE = {
 def test_the_key_goes_to_the_configured_address_alone(server: ReadingServer, address: str) -> None:
     port = server.root.rpartition(":")[2]
     server.fail(status=202, headers={"operation-location": address.format(port=port)})
-    assert "at URL wants the key to be sent to" in ended(server, "azure")
+    assert "at URL asks for the key to be sent to" in ended(server, "azure")
     assert (n_asked(server), n_asked(server, "GET")) == (1, 0)
 
 
@@ -473,7 +473,7 @@ def test_what_one_request_is_told_to_wait_holds_for_all(server: ReadingServer, n
 
 @pytest.mark.parametrize("endpoint", ["", "ftp://host", "localhost:8000", "http://"])
 def test_an_address_that_is_none_is_said_before_anything_is_sent(server: ReadingServer, endpoint: str) -> None:
-    with pytest.raises(ProviderError, match="needs an address"):
+    with pytest.raises(ProviderError, match="needs an http or https URL"):
         server.engine("azure", endpoint=endpoint or " ")
 
 
