@@ -92,8 +92,8 @@ class ClusterApp(App):
         with self.docstore.snapshot():
             host = self.docstore.manifest.host
         return NotHereError(
-            f"{what} is not answered here: this server has passages of a cluster alone",
-            hint=f"the machine that indexes does it: {host}",
+            f"{what} is not available here: this server has only the passages of a cluster index",
+            hint=f"ask the machine that indexes: {host}",
         )
 
     def close(self) -> None:

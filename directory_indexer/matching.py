@@ -142,14 +142,16 @@ def _compile(options: PatternOptions) -> re2._Regexp:
 
 def _validate_pattern(pattern: str, options: PatternOptions) -> None:
     if "\n" in pattern:
-        raise UsageError("a pattern has a line end in it, and lines are matched one by one", hint="give each with -e")
+        raise UsageError(
+            "a pattern contains a line break, but lines are matched one by one", hint="pass each line with -e"
+        )
     if (escaped := well_formed(pattern)) != pattern:
         raise UsageError(f"'{escaped}' holds bytes that are not text, and only text is indexed")
     if options.are_texts:
         return
     if any(element[0] == _BYTE_ESCAPE for element in re.finditer(_ELEMENT, pattern)):
         raise UsageError(
-            f"'{pattern}' asks for a single byte, and texts are made of characters", hint="write . for any"
+            f"'{pattern}' matches a single byte, but text is matched by characters", hint="use . for any character"
         )
     try:
         re2.compile(pattern, _engine_options(has_groups=False))

@@ -77,9 +77,9 @@ def parse_cursor(cursor: str, *, question: Sequence[object]) -> Position:
     question_digest, rest = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
     state_digest, marks = rest[:_DIGEST_BYTES], rest[_DIGEST_BYTES:]
     if len(state_digest) < _DIGEST_BYTES or len(marks) % _MARK_BYTES or len(marks) > _MAX_MARKS * _MARK_BYTES:
-        raise UsageError("the cursor is not one that a search gave", hint=_REPEAT_HINT)
+        raise UsageError("invalid cursor: no search returned it", hint=_REPEAT_HINT)
     if question_digest != digest:
-        raise UsageError("the cursor belongs to another question", hint=_REPEAT_HINT)
+        raise UsageError("the cursor belongs to another query", hint=_REPEAT_HINT)
     returned_marks = tuple(marks[at : at + _MARK_BYTES] for at in range(0, len(marks), _MARK_BYTES))
     return Position(digest, returned_marks, state_digest)
 

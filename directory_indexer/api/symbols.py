@@ -1,4 +1,4 @@
-"""Symbols, and the places that a report is about."""
+"""Records of symbols with their uses, and of the places to read for an issue report."""
 
 from __future__ import annotations
 

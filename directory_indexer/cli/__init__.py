@@ -173,7 +173,7 @@ def _usage_error(error: Exception) -> DirIndexError | None:
     if message is None:
         return None
     command = context.command_path if context else "dirindex"
-    return UsageError(message(), hint=f"{command} --help tells what it takes")
+    return UsageError(message(), hint=f"{command} --help shows its arguments")
 
 
 def _unavailable_error(error: Exception) -> DirIndexError | None:
@@ -186,18 +186,18 @@ def _unavailable_error(error: Exception) -> DirIndexError | None:
             f"a library cannot be loaded: {_root_message(error)}", hint="free some memory, or install dirindex again"
         )
     if isinstance(error, RuntimeError) and str(error) == _NO_THREAD_MESSAGE:
-        return UnavailableError("no further thread can be started", hint="allow more processes (ulimit -u)")
+        return UnavailableError("cannot start another thread", hint="allow more processes (ulimit -u)")
     return _system_error(error, hint) if isinstance(error, OSError) else None
 
 
 def _system_error(error: OSError, hint: str) -> DirIndexError | None:
     if error.filename is None and not _has_working_directory():
-        return UsageError("the working directory is gone", hint="go to another one, or write paths from / on")
+        return UsageError("the working directory no longer exists", hint="change to another one, or use absolute paths")
     if error.errno in _EXHAUSTION_ERRORS:
-        return UnavailableError(f"the system refuses: {error.strerror}", hint=hint)
+        return UnavailableError(f"the operating system refused: {error.strerror}", hint=hint)
     if error.errno in _PERMISSION_ERRORS:
         what = "" if error.filename is None else f" '{error.filename}'"
-        return UnavailableError(f"the system refuses{what}: {error.strerror}")
+        return UnavailableError(f"the operating system refused{what}: {error.strerror}")
     return None
 
 

@@ -49,7 +49,7 @@ def parse_seconds(text: str) -> float:
     except ValueError:
         seconds = math.nan
     if not seconds >= 0:  # NaN fails this comparison, too
-        raise UsageError(f"'{text}' is no number of seconds", hint="write for instance 600")
+        raise UsageError(f"'{text}' is not a number of seconds", hint="for example 600")
     return seconds
 
 

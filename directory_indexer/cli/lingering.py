@@ -1,4 +1,4 @@
-"""The process that a command leaves behind, which answers the next commands with what it has loaded.
+"""Background process that a command leaves behind: it keeps the index loaded, and answers the next commands.
 
 It ends after `serving.linger_minutes` without a command, with the session of the terminal or the script that has left
 it, when another version of the program asks, and when its socket is taken away.

@@ -27,7 +27,7 @@ ConfigFile = Annotated[
 ]
 DataDir = Annotated[
     Path | None,
-    Option(("--data-dir",), "Keep the index in DIR, not in ~/.directory-indexer.", metavar="DIR", parse=parse_path),
+    Option(("--data-dir",), "Directory of the index [~/.directory-indexer].", metavar="DIR", parse=parse_path),
 ]
 InCollection = Annotated[str, Option(("--collection",), "Use this collection, not the default one.", metavar="NAME")]
 InCollections = Annotated[
@@ -40,11 +40,9 @@ MetadataValues = Annotated[
 ]
 ResultFormat = Annotated[
     Literal["text", "json", "jsonl", "tsv", "md", "grep", "paths"] | None,
-    Option(("--format",), "How to write hits; --json is short for --format json."),
+    Option(("--format",), "Output format; --json is short for --format json."),
 ]
-Null = Annotated[
-    bool, Option(("--null", "-0"), "Write exact paths alone, each ended by a NUL, as xargs -0 reads them.")
-]
+Null = Annotated[bool, Option(("--null", "-0"), "Print only exact paths, each followed by a NUL byte, for xargs -0.")]
 Quiet = Annotated[bool, Option(("--quiet", "-q"), "Show no progress and no notes.")]
 Verbose = Annotated[bool, Option(("--verbose", "-v"), "Show more detail.")]
 NoServer = Annotated[bool, Option(("--no-server",), "Answer in this process, even if a server of the index runs.")]

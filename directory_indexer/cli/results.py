@@ -162,7 +162,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
     """
     current_caller().require_same_process()
     if number > len(hits):
-        raise UsageError(f"there is no hit {number}: {len(hits)} were found", hint="-n gives more of them")
+        raise UsageError(f"there is no hit {number}: {len(hits)} were found", hint="-n raises the number of hits")
     hit = hits[number - 1]
     path = exact_text(hit.path)
     if not os.path.exists(path):
@@ -194,9 +194,7 @@ def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:
     editor = editors.editor_command(path, hit.excerpt.line, environ) if is_edited else None
     command = editors.viewer_command(path, hit.page) or editor
     if not command and not (hit.is_passage and is_safe_to_open(hit.path, hit.facts.kind)):
-        raise UsageError(
-            f"{display(hit.path)} is not handed to the desktop, which might run it", hint=editors.SET_EDITOR
-        )
+        raise UsageError(f"{display(hit.path)} is not opened: the desktop might execute it", hint=editors.SET_EDITOR)
     return command or editors.system_command(path)
 
 

@@ -33,7 +33,7 @@ def server_arguments(
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
     if unwritable := next(filter(invalid_character_in, arguments), ""):
         raise UsageError(
-            f"'{well_formed(unwritable)}' is no UTF-8, which the settings of assistants are written in",
+            f"'{well_formed(unwritable)}' is not UTF-8, which the settings of assistants require",
             hint="rename the directory, or give another one",
         )
     return arguments

@@ -56,7 +56,7 @@ class OperationRunningError(ConflictError):
     """Another administrative operation is running: `operation`, if known."""
 
     def __init__(self, operation: OperationRow | None) -> None:
-        super().__init__("another administrative operation goes on", hint="try again when it has ended")
+        super().__init__("another administrative operation is in progress", hint="try again when it has ended")
         self.operation = operation
 
 
@@ -100,7 +100,7 @@ class Administration:
         with _released_on_error(lock):
             row = self.get(name)
             if row.state is not OperationState.PAUSED:
-                raise ConflictError(f"the operation is {row.state}", hint="only what is paused can be resumed")
+                raise ConflictError(f"the operation is {row.state}", hint="only paused operations can be resumed")
             self._operations.go_on(row.id)
             self._start_thread(row, lock)
         return self.get(name)

@@ -139,7 +139,7 @@ def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
 
     Raises:
         UsageError: it is not a manifest, or a newer dirindex wrote it.
-        StoreError: it names a file that no backup has.
+        StoreError: it names a file that cannot be part of a backup.
     """
     try:
         manifest = json.loads(content)
@@ -153,7 +153,9 @@ def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
     try:
         named = {backup_file(name): size for name, size in files.items()}
     except ValueError as error:
-        raise StoreError(f"'{where}' names a file that no backup has: {error}", hint=ANOTHER_BACKUP_HINT) from error
+        raise StoreError(
+            f"'{where}' names a file that cannot be part of a backup: {error}", hint=ANOTHER_BACKUP_HINT
+        ) from error
     made_at, data_dir = (_parse_one_line(manifest.get(key)) for key in ("made_at", "data_dir"))
     return BackupManifest(made_at, data_dir, collections, named)
 
@@ -190,14 +192,15 @@ def _require_new_directory(target: Path, app: App) -> None:
     data_dir = Path(os.path.realpath(app.loaded.data_dir))
     if Path(os.path.realpath(target)).is_relative_to(data_dir):
         raise UsageError(
-            f"'{target}' lies in the data directory", hint="choose a place outside of it, best another disk"
+            f"'{target}' lies in the data directory",
+            hint="choose a directory outside of it, preferably on another disk",
         )
     if target.is_dir() and not any(target.iterdir()):
         return
     if os.path.lexists(target):
-        raise UsageError(f"'{target}' is there already", hint="name a directory that is not there, or an empty one")
+        raise UsageError(f"'{target}' already exists", hint="name a new or an empty directory")
     if not target.parent.is_dir():
-        raise UsageError(f"there is no directory '{target.parent}'", hint="make it, or name another")
+        raise UsageError(f"there is no directory '{target.parent}'", hint="create it, or name another")
 
 
 def _copy_registry(app: App, draft: Path) -> int:

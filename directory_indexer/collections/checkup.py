@@ -19,7 +19,7 @@ from directory_indexer.storage.registry.repairs import find_damaged_rows, repair
 from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import State
 
-_REPAIR_ROWS_HINT = "dirindex doctor --repair mends them, or takes them out, and keeps a copy"
+_REPAIR_ROWS_HINT = "dirindex doctor --repair repairs or removes them, and keeps a copy"
 _REPAIR_HINT = "dirindex doctor --repair brings them together"
 _MAX_NAMED_DOCUMENTS = 3
 

@@ -70,7 +70,7 @@ class DocumentOperations:
         if not 1 <= limit <= _MAX_LIMIT:
             raise UsageError(f"limit is {limit}", hint=f"1 to {_MAX_LIMIT} documents can be listed at a time")
         if cursor and parsed_id(cursor) is None:
-            raise UsageError("the cursor is not one that a list gave", hint="list the documents from the beginning")
+            raise UsageError("invalid cursor: no list returned it", hint="list the documents from the beginning")
         with self._collections.using(collection) as opened:
             documents = opened.documents.page(after=cursor, limit=limit + 1, state=state)
             current = opened.queue.refreshed(documents[:limit])
@@ -128,7 +128,9 @@ class DocumentOperations:
                 opened.originals.keep_only(doc_id, searchable.stored_name)
                 replacement.restore_replaced()
             elif searchable is not None or (current.version > 1 and current.state in SEARCHABLE_STATES):
-                raise ConflictError("the document has taken the place of the one before", hint="send that again")
+                raise ConflictError(
+                    "the document has already replaced the previous one", hint="send the previous one again"
+                )
         if searchable is None:
             self.delete(document.collection, doc_id, seconds=seconds)
         self._on_work(document.collection)

@@ -1,4 +1,4 @@
-"""Files of a backup on their way into a data directory, opened safely, and settings in it that need consent.
+"""Reading of a backup for a restore: its files, opened safely, and the settings and keys that need consent.
 
 Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
 leads out of it, and the copy, which nobody else can change, is what is examined.
@@ -96,7 +96,7 @@ class BackupSource:
 
         Raises:
             UsageError: it is not a backup.
-            StoreError: it names a file that no backup has.
+            StoreError: it names a file that cannot be part of a backup.
         """
         try:
             with self._open_in_backup(MANIFEST_FILE) as file:
@@ -141,7 +141,7 @@ class BackupSource:
         return os.fdopen(descriptor, "rb")
 
     def _changed_error(self, name: str) -> StoreError:
-        return StoreError(f"'{self.path / name}' is not as it was backed up", hint=ANOTHER_BACKUP_HINT)
+        return StoreError(f"'{self.path / name}' has changed since the backup", hint=ANOTHER_BACKUP_HINT)
 
 
 def make_parent_directories(root: Path, parts: tuple[str, ...]) -> Path:

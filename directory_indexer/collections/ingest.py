@@ -132,7 +132,7 @@ def require_valid_metadata(request: IngestRequest) -> None:
     try:
         n_bytes = len(json.dumps(dict(request.sender_metadata), ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError("the metadata of the document are no JSON", hint="send texts, numbers and lists") from error
+        raise UsageError("the metadata of the document is not JSON", hint="send texts, numbers and lists") from error
     if n_bytes > _MAX_METADATA_BYTES:
         raise UsageError(
             f"the metadata of the document have more than {_MAX_METADATA_BYTES:,} bytes", hint="send fewer metadata"
@@ -140,7 +140,7 @@ def require_valid_metadata(request: IngestRequest) -> None:
     if _is_nested_deeper(request.sender_metadata, _MAX_METADATA_DEPTH):
         raise UsageError(
             f"the metadata of the document are nested more than {_MAX_METADATA_DEPTH} levels deep",
-            hint="nest them less",
+            hint="use fewer levels",
         )
 
 
@@ -370,7 +370,7 @@ def _effect_of_replacing(before: StoredDocument, document: StoredDocument, on_co
         raise ConflictError("the document is being deleted", hint="send it again when it is gone")
     if on_conflict is OnConflict.ERROR:
         raise ConflictError(
-            f"there is a document '{before.doc_id}' by this name already", hint="replace it, or give it another id"
+            f"a document '{before.doc_id}' with this name already exists", hint="replace it, or give it another id"
         )
     if on_conflict is OnConflict.SKIP:
         return Effect.SKIPPED

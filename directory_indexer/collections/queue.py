@@ -110,7 +110,7 @@ class IndexingQueue:
             LockedError: it was not free before the deadline.
         """
         if not self._turn.acquire(timeout=-1 if deadline is None else max(deadline - time.monotonic(), 0)):
-            raise LockedError("others are writing to this collection", hint="ask again later how far it is")
+            raise LockedError("others are writing to this collection", hint="check its state again later")
         try:
             yield
         finally:

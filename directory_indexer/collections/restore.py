@@ -128,7 +128,7 @@ def restore(
         occupied = [place for place in places.values() if _is_occupied(place)]
         if occupied and not options.may_replace:
             hint = "add --replace to put the backup into its place, or use --data-dir"
-            raise ConsentNeededError(f"'{occupied[0]}' is there already", hint=hint)
+            raise ConsentNeededError(f"'{occupied[0]}' already exists", hint=hint)
         try:
             with contextlib.ExitStack() as stack:
                 for lock_path in _lock_paths(app) if occupied else ():
@@ -327,7 +327,7 @@ def _parsed_moves(journal: Path, places: set[str]) -> list[_RenameStep]:
         are_own = False
     if not are_own:
         hint = "move it away, and restore the backup again with --replace"
-        raise StoreError(f"'{journal}' is not what a restore has written", hint=hint)
+        raise StoreError(f"'{journal}' was not written by a restore", hint=hint)
     return moves
 
 

@@ -121,7 +121,7 @@ def normalise_name(text: str, *, what: str) -> str:
     if len(text.encode("utf-8", "surrogatepass")) > _MAX_NAME_BYTES:
         raise UsageError(f"the {what} has more than {_MAX_NAME_BYTES} bytes", hint="give a shorter one")
     if _CONTROL_CHARACTERS.search(text):
-        raise UsageError(f"the {what} holds control characters, or is no Unicode", hint="give it without them")
+        raise UsageError(f"the {what} contains control characters, or is not Unicode", hint="remove them")
     return text
 
 

@@ -39,7 +39,7 @@ def collection_name(text: str) -> CollectionName:
     """
     if not _NAME.fullmatch(text) or _RESERVED.fullmatch(text):
         raise UsageError(
-            f"'{text[:_MAX_MESSAGE_CHARS]}' is not a name for a collection",
+            f"'{text[:_MAX_MESSAGE_CHARS]}' is not a valid name for a collection",
             hint="use 1 to 63 lower-case letters, digits and hyphens, with no hyphen first or last",
         )
     return CollectionName(text)

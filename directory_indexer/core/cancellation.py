@@ -1,4 +1,4 @@
-"""Cancellation of what this thread does for somebody who may have gone."""
+"""Cancellation of the work of this thread when its client has disconnected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The limit of file watches, visible to every process.
+"""Marker of the system's limit of file watches, visible to every process.
 
 A process that has reached it holds the lock of a file beside the database meanwhile.
 """

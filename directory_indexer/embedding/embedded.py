@@ -130,7 +130,7 @@ class EmbeddedEmbedder:
 
     def close(self) -> None:
         """End the threads; calling it twice is harmless."""
-        if "_pool" in self.__dict__:
+        if "_thread_pool" in self.__dict__:
             self._thread_pool.shutdown()
 
     def _embed_document(self, text: str) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""Similarity of a question and passages by the static table, without numpy, which keyword searches do not load.
+"""Similarity of a question and passages by static vectors, in pure Python: keyword searches do not load numpy.
 
 The sums are those of `static_table`, weighted by token rarity, estimated from the position in the vocabulary. A row is
 one large integer with a lane of 32 bits for each dimension, so that a token costs one multiplication and one addition.

@@ -96,7 +96,7 @@ class OllamaService:
             return ProviderError(f"{self.place} has no model '{self._model}'", hint=f"ollama pull {self._model}")
         return ProviderError(
             f"{self.place} knows no /api/embed: {message}",
-            hint="check embedding.endpoint, which has no path; Ollama knows it from version 0.3 on",
+            hint="check embedding.endpoint, which has no path; Ollama has it since version 0.3",
         )
 
     def _translate_error(self, error: Exception) -> RequestError:
@@ -110,6 +110,4 @@ class OllamaService:
             case httpx.HTTPError():
                 return RequestError(FailureKind.BROKEN, f"{self.place} broke off: {error}")
             case _:
-                return RequestError(
-                    FailureKind.BROKEN, f"{self.place} answered something that is not what Ollama answers"
-                )
+                return RequestError(FailureKind.BROKEN, f"{self.place} sent a response that is not Ollama's")

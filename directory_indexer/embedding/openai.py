@@ -163,7 +163,7 @@ class _EndpointUrls:
             self.embeddings, self.models = httpx.URL(f"{base}/embeddings"), httpx.URL(f"{base}/models")
             return
         if not has_key:
-            raise ProviderError(f"{endpoint} is an address of Azure, which wants a key", hint=API_KEY_HINT)
+            raise ProviderError(f"{endpoint} is an address of Azure, which needs a key", hint=API_KEY_HINT)
         base = base if "/openai" in url.path else f"{base}/openai"
         query = f"api-version={quote(versions[0] if versions else _AZURE_VERSION)}"
         deployment = "" if "/deployments" in url.path else f"/deployments/{quote(model, safe='')}"

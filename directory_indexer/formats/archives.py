@@ -383,7 +383,7 @@ def unpack_member(
             raise
         return Member(name, modified_ns=modified_ns, problem=error)
     except NotImplementedError:
-        return Member(name, modified_ns=modified_ns, problem=ExtractionError("is packed by a method that is not known"))
+        return Member(name, modified_ns=modified_ns, problem=ExtractionError("is compressed with an unknown method"))
     except RuntimeError:  # zipfile raises it for a member that needs a password
         return encrypted_member(name, modified_ns)
     except DAMAGED as error:
@@ -394,7 +394,7 @@ def unpack_member(
 
 def encrypted_member(name: str, modified_ns: int = 0) -> Member:
     """Return a member with the problem that it is encrypted."""
-    return Member(name, modified_ns=modified_ns, problem=SkipFileError(SkipReason.ENCRYPTED, "it wants a password"))
+    return Member(name, modified_ns=modified_ns, problem=SkipFileError(SkipReason.ENCRYPTED, "it needs a password"))
 
 
 def damaged_archive(error: Exception) -> ExtractionError:

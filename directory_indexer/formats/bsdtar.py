@@ -66,8 +66,10 @@ def _members(program: str, content: bytes, budget: Budget) -> Iterator[Member]:
         if damage is None:
             return
         if is_cut_off:
-            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read")
-        raise ExtractionError("is damaged, encrypted, or packed by a method that bsdtar does not know") from damage
+            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than the size limit")
+        raise ExtractionError(
+            "is damaged, encrypted, or compressed with a method that bsdtar does not know"
+        ) from damage
 
 
 def _convert(program: str, content: bytes, output: BinaryIO, directory: Path, n_bytes: int) -> ReaderError | None:

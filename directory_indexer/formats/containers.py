@@ -93,7 +93,7 @@ class Budget:
         """
         self.n_members -= 1
         if self.n_members < 0:
-            raise SkipFileError(SkipReason.TOO_LARGE, "it has more members than are read")
+            raise SkipFileError(SkipReason.TOO_LARGE, "it has more members than the limit")
 
     def take(self, n_bytes: int) -> None:
         """Count bytes that were unpacked.
@@ -103,7 +103,7 @@ class Budget:
         """
         self.n_bytes -= n_bytes
         if self.n_bytes < 0:
-            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read")
+            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than the size limit")
 
     def counted(self, pieces: Iterable[bytes], *, packed_bytes: int) -> Iterator[bytes]:
         """Yield what is unpacked from `packed_bytes` piece by piece, and count it.
@@ -116,7 +116,7 @@ class Budget:
         for piece in pieces:
             n_bytes += len(piece)
             if n_bytes > max_bytes:
-                raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read of one file")
+                raise SkipFileError(SkipReason.TOO_LARGE, "a file in it unpacks to more than the size limit")
             self.take(len(piece))
             yield piece
 

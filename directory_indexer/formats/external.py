@@ -40,7 +40,7 @@ class Command:
         """Return the output of the command for a file, which it reads from a private copy.
 
         Raises:
-            SkipFileError: it writes more than is read, or no text.
+            SkipFileError: it writes more than the size limit, or no text.
             ReaderError: it cannot be started, fails, or takes too long.
         """
         if not self.program:
@@ -55,7 +55,9 @@ class Command:
                 written.seek(0)
                 output = written.read(_MAX_BYTES + 1)
         if len(output) > _MAX_BYTES:
-            raise SkipFileError(SkipReason.TOO_LARGE, f"{os.path.basename(self.arguments[0])} writes more than is read")
+            raise SkipFileError(
+                SkipReason.TOO_LARGE, f"{os.path.basename(self.arguments[0])} writes more than the size limit"
+            )
         return _READERS[self.output](decode(output), kind)
 
 

@@ -182,7 +182,7 @@ else:
         if not _supervisors or _supervisors[-1].process.poll() is not None:
             reading, writing = os.pipe()
             process = subprocess.Popen(  # noqa: S603 - this program
-                isolated_command("directory_indexer.core.isolation:end_groups", is_bare=True),
+                isolated_command("directory_indexer.core.isolation:kill_process_groups_on_exit", is_bare=True),
                 stdin=reading,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -132,7 +132,7 @@ def _unpack(part: _Part, packed: memoryview) -> Iterator[bytes]:
     elif part.method == zipfile.ZIP_DEFLATED:
         yield from _inflate(part, packed)
     else:
-        raise ExtractionError(f"part {part.name[:_MESSAGE_CHARACTERS]!r} is packed by an unknown method")
+        raise ExtractionError(f"part {part.name[:_MESSAGE_CHARACTERS]!r} is compressed with an unknown method")
 
 
 def _inflate(part: _Part, packed: memoryview) -> Iterator[bytes]:

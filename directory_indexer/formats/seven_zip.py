@@ -48,7 +48,7 @@ def open_seven_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # no
     except Exception as error:
         raise damaged_archive(error) from error
     if is_encrypted:
-        raise SkipFileError(SkipReason.ENCRYPTED, "the archive wants a password")
+        raise SkipFileError(SkipReason.ENCRYPTED, "the archive needs a password")
     return Contents(None, unpacked.members(times))
 
 
@@ -114,7 +114,7 @@ class _BufferFactory:
             time = times.get(name)
             modified_ns = int(time.timestamp() * 1e9) if time else 0
             if buffer.content is None:
-                problem = SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read of one file")
+                problem = SkipFileError(SkipReason.TOO_LARGE, "a file in it unpacks to more than the size limit")
                 yield Member(name, modified_ns=modified_ns, problem=problem)
             else:
                 yield Member(name, buffer.content.getvalue(), modified_ns)

@@ -77,7 +77,7 @@ class RetryTiming(NamedTuple):
             ProviderError: the run is to stop.
         """
         if self.must_stop():
-            raise ProviderError("the run stops: a page is not waited for")
+            raise ProviderError("the run stops without waiting for a page")
 
 
 class RetryPolicy:

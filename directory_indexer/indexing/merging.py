@@ -1,4 +1,4 @@
-"""Vectors of an index: their state, merging of pending ones into the vector store, and switches of the space.
+"""State of the vectors of an index, merging of pending ones into the vector store, and switches to another model.
 
 Vectors that the store has lost are recovered.
 """

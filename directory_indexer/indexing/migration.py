@@ -199,7 +199,7 @@ def prepare_migration(
     with docstore.snapshot() as snapshot:
         vector_set = snapshot.vector_sets.current()
         if snapshot.vector_sets.is_switching:
-            raise IndexMismatchError("a switch to another model is under way", hint="dirindex index completes it")
+            raise IndexMismatchError("a switch to another model is in progress", hint="dirindex index completes it")
     embedded, server = stores.embedded(vector_set), stores.on_server(vector_set, url)
     return Migration(
         docstore=docstore,

@@ -134,8 +134,8 @@ class RebuildPolicy:
             differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
         if differences and not has_consent:
             raise ConsentNeededError(
-                f"the index was built in another way; this run would {'; '.join(differences)}",
-                hint="agree to it with dirindex index --yes; until then searches answer from what is there",
+                f"the index was built with other settings or versions; this run would {'; '.join(differences)}",
+                hint="to allow it: dirindex index --yes; until then searches use the index as it is",
             )
         if built.embedding != current.embedding and not is_elsewhere:
             self._vectorizer.spaces.switch(built._replace(embedding=current.embedding))

@@ -44,7 +44,7 @@ def require_not_reserved(roots: Iterable[FilePath], policy: WalkPolicy) -> None:
     for root in roots:
         if policy.reserved and lies_in(root, policy.reserved) and root != policy.documents:
             raise UsageError(
-                f"{display(root)} lies where collections are kept",
+                f"{display(root)} lies in the directory of collections",
                 hint="search a collection with --collection NAME; dirindex collection list shows which there are",
             )
 
@@ -73,7 +73,7 @@ def require_forgettable(root: FilePath, policy: WalkPolicy) -> None:
     """
     if root == policy.documents:
         raise UsageError(
-            f"{display(root)} holds the documents that were sent",
+            f"{display(root)} contains sent documents",
             hint="dirindex documents delete removes them; dirindex collection delete removes all of a collection",
         )
 

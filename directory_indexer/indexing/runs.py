@@ -352,7 +352,7 @@ class RunControl:
         """
         runs = (run,) if run else tuple(self._unended())
         if not runs:
-            raise ConflictError("no index run is under way", hint="dirindex status shows how the last one ended")
+            raise ConflictError("no index run is in progress", hint="dirindex status shows how the last one ended")
         for pausable in runs:
             _require_pausable(pausable)
             _require_stoppable(pausable, by)
@@ -403,7 +403,7 @@ def _require_pausable(run: RunRecord) -> None:
     if run.verb is not Verb.INDEX:
         raise ConflictError(
             f"run-{run.id} copies vectors and cannot be paused",
-            hint="stop it where it was started; dirindex migrate goes on where it stopped",
+            hint="stop it where it was started; dirindex migrate continues where it stopped",
         )
 
 

@@ -45,7 +45,7 @@ with lazily:
 
 _GIB = 1 << 30
 _FREE_BYTES = 500_000_000
-_REPAIR = "dirindex doctor --repair mends it"
+_REPAIR = "dirindex doctor --repair repairs it"
 
 _MIB = 1 << 20
 

@@ -118,7 +118,7 @@ class AzureService:
         if (operation.scheme, operation.host, operation.port) != (ours.scheme, ours.host, ours.port):
             elsewhere = self.calls.for_message(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
             raise ProviderError(
-                f"{self.calls.place} wants the key to be sent to {elsewhere}",
+                f"{self.calls.place} asks for the key to be sent to {elsewhere}",
                 hint="set ocr.azure.endpoint to the resource itself",
             )
         return operation.copy_with(username=None, password=None)
@@ -136,7 +136,7 @@ class AzureService:
                 raise RequestError(FailureKind.INVALID, "answered without the pages that it has read")
             return Transcript(lines_of(result))
         if status not in _FINISHED:
-            raise RequestError(FailureKind.INVALID, "answered something that is not what Document Intelligence answers")
+            raise RequestError(FailureKind.INVALID, "sent a response that is not Document Intelligence's")
         error = object_in(answer, "error")
         inner = object_in(error, "innererror")
         message = self.calls.for_message(text_in(inner, "message") or text_in(error, "message") or status)

@@ -83,7 +83,7 @@ class GeminiService:
             return self._transcript(answer)
         parts = [self._request_answer(half, until) for half in self._cut(page)]
         if any(part.finish == _TOO_LONG for part in parts):
-            raise PageRefusedError(f"{self.calls.place} found more text on a page than an answer may have")
+            raise PageRefusedError(f"{self.calls.place} exceeded its output limit on a page")
         upper, lower = map(self._transcript, parts)
         return Transcript(
             (*upper.lines, *_behind(upper, lower)),
@@ -95,7 +95,7 @@ class GeminiService:
         try:
             return self._halves(page)
         except ExtractionError as error:
-            raise PageRefusedError(f"{self.calls.place} gave only a part of a page, and {error.message}") from error
+            raise PageRefusedError(f"{self.calls.place} returned only a part of a page, and {error.message}") from error
 
     def _request_answer(self, page: EncodedPage, until: float) -> _Answer:
         """Request an answer; one without text, or aborted without a reason, is requested once more."""
@@ -109,9 +109,9 @@ class GeminiService:
             if answer.finish == _TOO_LONG or (answer.finish == _WHOLE and answer.text):
                 return answer
         if not answer.is_valid:
-            raise RequestError(FailureKind.INVALID, "answered something that is not what Gemini answers")
+            raise RequestError(FailureKind.INVALID, "sent a response that is not Gemini's")
         finish = self.calls.for_message(answer.finish)
-        raise PageRefusedError(f"{self.calls.place} gave no text of a page{f' ({finish})' if finish else ''}")
+        raise PageRefusedError(f"{self.calls.place} returned no text for a page{f' ({finish})' if finish else ''}")
 
     def _transcript(self, answer: _Answer) -> Transcript:
         return Transcript(lines_of(answer.text), answer.n_input_tokens, answer.n_output_tokens)

@@ -209,7 +209,7 @@ def _file(path: FilePath, policy: ParsePolicy) -> bytes:
     budget = Budget(member_bytes=policy.max_file_size, recognised=policy.recognised)
     content = read_content(path, policy, budget, follow_links=policy.follow_symlinks)
     if not isinstance(content, bytes):
-        raise ExtractionError("is not there any more")
+        raise ExtractionError("no longer exists")
     return content
 
 

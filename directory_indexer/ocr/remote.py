@@ -99,7 +99,7 @@ class RemoteReader:
         n_needed = 0 if error.kind is FailureKind.REFUSED else n_before
         if self._usage.n_pages > n_needed or self._reads_an_empty_page():
             return PageRefusedError(message)
-        return ProviderError(f"{message}; an empty page fares no better", hint="run dirindex index again later")
+        return ProviderError(f"{message}; an empty page fails as well", hint="run dirindex index again later")
 
     def _reads_an_empty_page(self) -> bool:
         try:

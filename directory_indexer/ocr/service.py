@@ -119,7 +119,7 @@ class Calls:
             reply = self._compute_once(method, url, body)
             answer = parse_object(reply.content)
             if answer is None:
-                raise RequestError(FailureKind.INVALID, "answered something else than JSON")
+                raise RequestError(FailureKind.INVALID, "did not answer with JSON")
             return answer, reply
 
         return self.retries.retry(once, until=until)
@@ -170,7 +170,7 @@ class Calls:
             violation for detail in items_in(error, "details") for violation in items_in(detail, "violations")
         ]
         if any("PerDay" in text_in(violation, "quotaId") for violation in violations):
-            return RequestError(FailureKind.THROTTLED, f"{text}; the quota of the day is used up", retry_after=_DAY)
+            return RequestError(FailureKind.THROTTLED, f"{text}; the daily quota is used up", retry_after=_DAY)
         if wait is not None and wait > MAX_WAIT_SECONDS:
             text += f"; it asks to wait {wait:.0f} s"
         return RequestError(FailureKind.THROTTLED, text, retry_after=wait)
@@ -183,7 +183,7 @@ def _address(endpoint: str, profile: Profile) -> httpx.URL:
         address = httpx.URL("")
     if address.scheme not in {"http", "https"} or not address.host:
         hint = f"set {profile.section}.endpoint to the address of the service"
-        raise ProviderError(f"{profile.name} needs an address of http or https", hint=hint)
+        raise ProviderError(f"{profile.name} needs an http or https URL", hint=hint)
     return address.copy_with(username=None, password=None, query=None, fragment=None)
 
 

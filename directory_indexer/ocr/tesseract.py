@@ -87,7 +87,7 @@ def installed_tesseract(command: str) -> Installed | None:
     output = _output_of(path, "--version", data)
     match = re.search(r"tesseract v?(\d[\w.]*)", output)
     if not match:
-        raise ExtractionError(f"{path} does not say that it is Tesseract")
+        raise ExtractionError(f"{path} is not Tesseract")
     languages = [
         line for line in _output_of(path, "--list-langs", data).splitlines()[1:] if re.fullmatch(r"[\w/-]{2,40}", line)
     ]

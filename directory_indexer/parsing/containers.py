@@ -185,7 +185,7 @@ class _Container:
             self._take_outcome(content, partial(parse_content, content, request, self._policy, self._budget))
         yield
         if self._budget.is_spent:
-            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than is read")
+            raise SkipFileError(SkipReason.TOO_LARGE, "it unpacks to more than the size limit")
 
     def _parse_inner(self, content: FileContent, kind: str, mail: Mail) -> Iterator[None]:
         """Parse the members of a nested container, then its own text, as a separate step."""

@@ -1,4 +1,4 @@
-"""Policy of parsing."""
+"""Parsing policy: size limits, chunking, worker processes, and the handling of secrets and scanned pages."""
 
 from __future__ import annotations
 

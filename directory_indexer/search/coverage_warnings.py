@@ -88,7 +88,7 @@ def _format_warnings(
         yield Note(f"missing here: {', '.join(counted)}", NoteKind.MISSING, "dirindex status -v names them")
     if roots := ", ".join(map(display, unfinished)):
         note = f"the first run over {roots} has not ended"
-        yield Note(note, NoteKind.UNFINISHED, "dirindex status tells how far it is")
+        yield Note(note, NoteKind.UNFINISHED, "dirindex status shows the progress")
 
 
 def _format_counts(gaps: Iterable[CoverageGap], names: dict[str, tuple[str, str]]) -> Iterator[str]:
@@ -129,7 +129,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
     if space is not None and space.dimensions != n_dimensions:
         raise IndexMismatchError(
             f"the index holds vectors of {space.dimensions} dimensions, and {space.name} makes {n_dimensions} now",
-            hint="configure the model that made the index; dirindex doctor tells more",
+            hint="configure the model that made the index; dirindex doctor shows more",
         )
 
 

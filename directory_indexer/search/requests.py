@@ -240,7 +240,7 @@ def metadata_conditions(
         if not value:
             raise UsageError(f"{names[name]} is empty", hint="leave it out, or give what the document must say")
         if len(value) > _MAX_VALUE_LENGTH:
-            raise UsageError(f"{names[name]} is longer than anything that a document says of itself")
+            raise UsageError(f"{names[name]} is longer than any stored value")
     conditions = tuple((name, format_iso_date(value) if name == "created" else value) for name, value in conditions)
     for name, value in conditions:
         if name == "created" and not re.fullmatch(_DATE_PATTERN, value):

@@ -97,10 +97,10 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
         UsageError: `name` has no such form.
     """
     if len(name) > _MAX_NAME_CHARS:
-        raise UsageError(f"no name of a symbol has {len(name):,} characters", hint="search finds long texts")
+        raise UsageError(f"a symbol name cannot have {len(name):,} characters", hint="search finds long texts")
     parts = [part for part in _SEPARATORS.split(name.strip().removesuffix("()")) if part]
     if not parts or not all(map(_NAME.fullmatch, parts)):
-        raise UsageError(f"'{name}' is no name of a symbol", hint="write name or Class.name; search finds other words")
+        raise UsageError(f"'{name}' is not a symbol name", hint="write name or Class.name; search finds other words")
     return SymbolRequest(parts[-1], ".".join(parts[:-1]), scope, depth)
 
 

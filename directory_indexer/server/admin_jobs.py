@@ -107,8 +107,8 @@ def backup_directory(loaded: LoadedConfig, name: str) -> Path:
     directory = loaded.config.serving.backups
     if directory is None:
         raise UsageError(
-            "this server keeps no backups",
-            hint="its operator names a directory with serving.backups, or runs dirindex backup",
+            "this server has no backup directory",
+            hint="the operator can set serving.backups, or run dirindex backup",
         )
     return directory / (name or time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
 

@@ -221,7 +221,7 @@ class IndexJobs:
     def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> Job:
         self._jobs = [job for job in self._jobs if not job.is_reported or job.process.poll() is None]
         if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MAX_CHILDREN:
-            raise LockedError("several index runs of this server wait already", hint="wait until one has ended")
+            raise LockedError("too many index runs are waiting on this server", hint="wait until one has ended")
         is_queued = self._is_locked()
         output, errors = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115 - read after its end
         process = subprocess.Popen(  # noqa: S603 - this program, with paths of tracked or allowed directories

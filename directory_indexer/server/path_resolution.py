@@ -142,7 +142,7 @@ def path_in_uri(uri: str) -> str:
     """
     require_possible_path(uri)
     if not uri.startswith(URI_PREFIX):
-        raise NotIndexedError(f"'{uri}' is no resource of this server", hint=f"resources are {URI_PREFIX}PATH")
+        raise NotIndexedError(f"'{uri}' is not a resource of this server", hint=f"resources are {URI_PREFIX}PATH")
     location = os.fsdecode(unquote_to_bytes(uri.removeprefix(URI_PREFIX)))
     return file_path(location if sys.platform == "win32" else f"/{location}")
 
@@ -202,7 +202,7 @@ def _files_ending_with(snapshot: Snapshot, name: str) -> list[FilePath]:
 
 def _ambiguous_name_error(name: str, paths: set[FilePath]) -> UsageError:
     choices = ", ".join(map(display, sorted(paths)[:_MAX_LISTED]))
-    return UsageError(f"'{name}' means several files", hint=f"give one of these paths: {choices}")
+    return UsageError(f"'{name}' matches several files", hint=f"use one of these paths: {choices}")
 
 
 def _files_in_other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:

@@ -1,4 +1,4 @@
-"""Symbols, and the places that a report is about, as lines."""
+"""Symbols with their uses, and the places to read for an issue report, as lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Listings of directories, the records of directories that had nothing to do, and the policy of a walk.
+"""Records of a walk: directory listings, settled directories, which are skipped while unchanged, and the walk policy.
 
 The policy decides which files are excluded.
 """

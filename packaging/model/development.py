@@ -45,6 +45,7 @@ def main() -> None:
 
 def arrays_of(data_dir: Path, directory: Path, repository: str, tokenizer: Any) -> dict[str, np.ndarray]:
     """Return the chunks and questions of a set, as tokens, and which file is relevant to which question."""
+    from directory_indexer.chunking.chunks import text_to_embed
     from directory_indexer.core.paths import FilePath
 
     database = sqlite3.connect(f"file:{data_dir / 'data.db'}?mode=ro", uri=True)
@@ -52,7 +53,7 @@ def arrays_of(data_dir: Path, directory: Path, repository: str, tokenizer: Any) 
     texts, files = [], []
     for path, heading, stored in database.execute(ROWS):
         text = stored if isinstance(stored, str) else zlib.decompress(stored).decode()
-        texts.append(embedded_as(text, heading=heading, path=FilePath(path)))
+        texts.append(text_to_embed(text, heading=heading, path=FilePath(path)))
         files.append(path.removeprefix(corpus))
     number = {file: at for at, file in enumerate(dict.fromkeys(files))}
     grades: dict[str, dict[int, int]] = {}

@@ -588,5 +588,5 @@ def test_what_is_a_secret_or_means_nothing_is_refused_to_assistants_too(site: Si
     assert "secret" in secret
     assert SECRET not in secret
     assert "unknown argument 'allow_secrets'" in unknown
-    assert "fetches nothing from the web" in web
+    assert "fetching from the web is disabled" in web
     assert "no document" in missing

@@ -448,7 +448,7 @@ def test_the_desktop_is_handed_no_program_that_was_found(shell: Shell, tmp_path:
         shell.environ.pop(name, None)
     shell.environ["PATH"] = f"{tmp_path}{os.pathsep}{shell.environ['PATH']}"
     done = shell.run("search", "signing keys", "--mode", "keyword", "-o", "1", expect=2)
-    assert "which might run it" in done.stderr
+    assert "the desktop might execute it" in done.stderr
     assert not (tmp_path / "opened").exists()
 
 
@@ -585,7 +585,7 @@ command_line.cli = cli
 main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
-    assert (done.returncode, done.stderr) == (3, "dirindex: the system refuses: Operation not permitted\n")
+    assert (done.returncode, done.stderr) == (3, "dirindex: the operating system refused: Operation not permitted\n")
 
 
 def test_paths_with_line_breaks_reach_xargs_as_they_are(shell: Shell) -> None:
@@ -857,7 +857,7 @@ def test_a_mistake_in_the_command_line_is_an_object_where_json_is_asked_for(
 ) -> None:
     error = shell.json(*words, expect=2)
     assert error["error"]
-    assert error["hint"] == f"{command} --help tells what it takes"
+    assert error["hint"] == f"{command} --help shows its arguments"
     assert error["exit_code"] == 2
     assert shell.run(*words, expect=2).stdout == ""
 

@@ -28,7 +28,7 @@ def test_a_document_goes_to_standard_output_or_to_a_file(shell: Shell) -> None:
 
     shell.run("convert", "offer.docx", "--output", "offer.md")
     assert (shell.docs / "offer.md").read_text(encoding="utf-8") == written
-    assert "is there already" in shell.run("convert", "offer.docx", "--output", "offer.md", expect=2).stderr
+    assert "already exists" in shell.run("convert", "offer.docx", "--output", "offer.md", expect=2).stderr
     shell.run("convert", "offer.docx", "--output", "offer.md", "--force")
     assert not shell.data_dir.exists()
 

@@ -76,7 +76,7 @@ def test_csv_in_a_pipe_is_utf_8_in_every_locale(shell: Shell) -> None:
     [
         (("-",), "--format jsonl"),
         (("-", "-f", "sqlite"), "cannot be written to standard output"),
-        (("notes.txt",), "does not tell the format"),
+        (("notes.txt",), "does not imply a format"),
         (("missing/notes.db",), "no directory"),
         (("-", "-f", "jsonl", "--json"), "one of them"),
         (("{data}/notes.db",), "belongs to the index"),

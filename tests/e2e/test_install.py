@@ -69,7 +69,7 @@ def test_variables_that_an_assistant_does_not_see_are_named_but_the_token(shell:
 
 def test_names_and_homes_that_are_none_are_refused(shell: Shell, tmp_path: Path) -> None:
     assert "no place is known for hooks in zed" in shell.run("install", "zed", "--hooks", expect=2).stderr
-    assert "known are" in shell.run("install", "emacs", expect=2).stderr
+    assert "known: " in shell.run("install", "emacs", expect=2).stderr
     shell.environ["HOME"] = str(tmp_path / "nowhere")
     assert "no home directory" in shell.run("install", "codex", "--yes", expect=3).stderr
 

@@ -59,7 +59,7 @@ def test_an_end_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 
 def test_what_cannot_be_is_said(tmp_path: Path) -> None:
     _key(tmp_path, "new", "ann")
-    assert "there is a key 'ann'" in _key(tmp_path, "new", "ann", expect=2).stderr
+    assert "a key 'ann' already exists" in _key(tmp_path, "new", "ann", expect=2).stderr
     assert "no key 'bob'" in _key(tmp_path, "revoke", "bob", expect=2).stderr
     assert "no name for a key" in _key(tmp_path, "new", "a b", expect=2).stderr
 

@@ -63,7 +63,7 @@ def test_a_wrong_key_leaves_the_pages_waiting_and_is_told_without_the_key(tmp_pa
     ("name", "service", "said"),
     [
         ("gemini", {}, "Gemini needs a key"),
-        ("azure", {"api_key": KEY}, "Azure Document Intelligence needs an address"),
+        ("azure", {"api_key": KEY}, "Azure Document Intelligence needs an http or https URL"),
         ("azure", {"endpoint": "https://my-resource.cognitiveservices.azure.com"}, "Intelligence needs a key"),
     ],
 )

@@ -75,7 +75,7 @@ def test_assistants_search_and_read_and_are_told_which_machine_does_the_rest(
         assert (info["index"]["files"], info["index"]["embedded"]) == (2, 2)
         refused = client.call("grep", pattern="ginger")
         assert refused["isError"]
-        assert f"the machine that indexes does it: {platform.node()}" in text_of(refused)
+        assert f"ask the machine that indexes: {platform.node()}" in text_of(refused)
         missing = client.call("get_content", path=str(shell.docs / "none.md"))
         assert text_of(missing).endswith("or server_info to see which directories are indexed.")
     assert not (shell.docs.parent / "elsewhere").exists()

@@ -187,7 +187,7 @@ def test_clients_of_a_server_on_every_address_are_told_a_name_that_it_answers_to
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("--http", "127.0.0.1:0"), "another port at each start"),
+        (("--http", "127.0.0.1:0"), "a new port at every start"),
         (("--http", "0.0.0.0:8765", "--no-token"), "there is no token"),
         (("/nowhere/at/all",), "no such directory: /nowhere/at/all"),
     ],

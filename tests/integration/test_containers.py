@@ -418,7 +418,7 @@ def test_a_bomb_costs_itself_only(index: Index) -> None:
     report = index.run()
 
     [failure] = report.failures
-    assert failure.message == "it unpacks to more than is read; the members before that are indexed"
+    assert failure.message == "it unpacks to more than the size limit; the members before that are indexed"
     assert dict(report.skipped)[SkipReason.TOO_LARGE] < 300
     assert words(index, "okapi") == ["fine.md"]
 

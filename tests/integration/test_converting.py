@@ -311,7 +311,7 @@ def test_what_a_server_packs_is_unpacked_within_limits(encoding: str, packed: by
 
 
 def test_a_redirection_to_a_file_is_refused(site: str) -> None:
-    with pytest.raises(UsageError, match="is not an http or https address"):
+    with pytest.raises(UsageError, match="is not an http or https URL"):
         fetch(f"http://{site}/to/file:///etc/passwd", destinations=ANYWHERE)
 
 

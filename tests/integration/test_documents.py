@@ -505,7 +505,7 @@ def test_documents_can_be_sent_to_the_default_collection(team: Team, tmp_path: P
     team.add("The stork clatters.", client_id="one")
     assert team.names("stork", mode=SearchMode.KEYWORD) == ["one.md"]
     assert team.names("heron", mode=SearchMode.KEYWORD) == [str(root / "heron.md")]
-    with pytest.raises(UsageError, match="documents that were sent"):
+    with pytest.raises(UsageError, match="sent documents"):
         team.app.indexer.forget(str(team.data_dir / "team/collections/default/documents"))
     assert sorted(os.listdir(team.data_dir / "team/collections/default")) == ["documents", "incoming"]
 

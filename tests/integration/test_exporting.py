@@ -315,7 +315,7 @@ def test_what_breaks_leaves_what_was_there(filled: Index, out: Path, ending: str
 def test_a_file_is_replaced_only_by_force(filled: Index, out: Path, ending: str) -> None:
     target = out / f"all.{ending}"
     target.write_text("precious")
-    with pytest.raises(UsageError, match="is there already") as caught:
+    with pytest.raises(UsageError, match="already exists") as caught:
         export(filled, target)
     assert "--force" in (caught.value.hint or "")
     assert target.read_text() == "precious"
@@ -325,7 +325,7 @@ def test_a_file_is_replaced_only_by_force(filled: Index, out: Path, ending: str)
 
 def test_a_file_that_appears_meanwhile_is_not_replaced(filled: Index, out: Path) -> None:
     target = out / "all.jsonl"
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         export(filled, target, listener=lambda _: target.write_text("precious"))
     assert target.read_text() == "precious"
     assert os.listdir(out) == [target.name]
@@ -414,7 +414,7 @@ def test_a_row_of_the_table_is_a_format(filled: Index, out: Path, monkeypatch: p
 
 
 def test_what_could_steer_a_terminal_is_not_shown_on_one() -> None:
-    with pytest.raises(UsageError, match="CSV holds texts as they are") as caught:
+    with pytest.raises(UsageError, match="CSV contains raw text") as caught:
         formats.require_harmless(formats.named_format("csv"))
     assert caught.value.hint == "write it to a file, or as jsonl"
     formats.require_harmless(formats.named_format("jsonl"))

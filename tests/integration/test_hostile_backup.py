@@ -317,7 +317,7 @@ def test_no_link_leads_out_of_a_backup(backup: Path, canary: Path, tmp_path: Pat
     outside = tmp_path / "outside"
     place.rename(outside)
     place.symlink_to(outside)
-    with pytest.raises(StoreError, match="is not as it was backed up"):
+    with pytest.raises(StoreError, match="has changed since the backup"):
         restored(tmp_path, backup)
     assert canary.is_dir()
 
@@ -339,7 +339,7 @@ def test_a_pipe_in_a_backup_is_not_waited_for(backup: Path, canary: Path, tmp_pa
     original.unlink()
     os.mkfifo(original)
     assert size
-    with pytest.raises(StoreError, match="is not as it was backed up"):
+    with pytest.raises(StoreError, match="has changed since the backup"):
         restored(tmp_path, backup)
     assert canary.is_dir()
 
@@ -455,7 +455,7 @@ def test_a_journal_of_elsewhere_moves_and_removes_nothing(backup: Path, canary: 
     data.mkdir(parents=True)
     moves = [{"staged": "", "place": str(data / "data.db"), "aside": str(canary)}]
     (data / "restore.json").write_text(json.dumps(moves), encoding="utf-8")
-    with pytest.raises(StoreError, match="not what a restore has written"):
+    with pytest.raises(StoreError, match="was not written by a restore"):
         restored(tmp_path, backup)
     assert canary.is_dir()
 

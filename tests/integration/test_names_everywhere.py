@@ -159,7 +159,7 @@ def test_lines_are_those_of_texts_alone(shell: Shell) -> None:
 
 
 def test_a_program_without_text_is_not_handed_to_the_desktop(shell: Shell) -> None:
-    assert "is not handed to the desktop" in shell.run("search", "gardasee", "--open", "1", expect=2).stderr
+    assert "is not opened: the desktop" in shell.run("search", "gardasee", "--open", "1", expect=2).stderr
 
 
 def test_the_command_takes_the_last_word_for_a_beginning(shell: Shell) -> None:

@@ -153,7 +153,7 @@ def test_a_run_that_is_done_before_it_notices_is_not_paused(gated: Index) -> Non
     assert not control(gated).paused()
     with pytest.raises(ConflictError, match="run-1 has ended already"):
         control(gated).pause(run_of(gated, 1), by=Origin.TERMINAL)
-    with pytest.raises(ConflictError, match="no index run is under way"):
+    with pytest.raises(ConflictError, match="no index run is in progress"):
         pause(gated)
     gated.close()
 

@@ -127,7 +127,7 @@ def test_a_server_without_a_key_does_not_get_the_one_for_openai(
 
 
 def test_azure_without_a_key_says_so_before_anything_is_sent(server: ProviderServer) -> None:
-    with pytest.raises(ProviderError, match="Azure, which wants a key"):
+    with pytest.raises(ProviderError, match="Azure, which needs a key"):
         server.embedder("azure", access=ServiceAccess())
 
 

@@ -282,7 +282,7 @@ def test_the_collection_is_gone(setting: Setting) -> None:
     setting.run()
     setting.admin().delete_collection(setting.collection)
     assert "does not have the vectors of this index" in setting.degraded()
-    assert "dirindex index makes the vectors again" in setting.refused()
+    assert "dirindex index rebuilds the vectors" in setting.refused()
     assert setting.run().n_embedded == 2
     assert setting.semantic()[0] == "keys.md"
 
@@ -290,7 +290,7 @@ def test_the_collection_is_gone(setting: Setting) -> None:
 def test_the_collection_was_emptied(setting: Setting) -> None:
     setting.run()
     setting.admin().delete(setting.collection, models.FilterSelector(filter=models.Filter()))
-    assert "the vectors of the index are not there" in setting.degraded()
+    assert "the vectors of the index are missing" in setting.degraded()
     assert setting.run().n_embedded == 2
 
 

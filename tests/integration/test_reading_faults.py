@@ -105,7 +105,7 @@ def test_an_answer_that_is_no_object_is_asked_for_once_more(server: ReadingServe
     assert read(server, "gemini") == "The zeppelin is late."
     assert n_asked(server) == 2
     server.fail(body=body)
-    assert f"{said} answered something else than JSON" in ended(server, "gemini")
+    assert f"{said} did not answer with JSON" in ended(server, "gemini")
 
 
 BEYOND_PATIENCE = {
@@ -120,7 +120,7 @@ BEYOND_PATIENCE = {
                 {"@type": RETRY, "retryDelay": "5s"},
             )
         ),
-        "429: You exceeded your current quota; the quota of the day is used up",
+        "429: You exceeded your current quota; the daily quota is used up",
         1,
     ),
     "too busy for ever": (Fault(status=429), "answered 429 | run dirindex index again later, or lower", 8),
@@ -182,7 +182,7 @@ def test_a_service_that_refuses_every_page_is_not_taken_for_one_that_reads(
     server: ReadingServer, name: str, status: int
 ) -> None:
     server.fail(status=status, body={"error": {"message": "temperature is not supported"}})
-    assert f"answered {status}: temperature is not supported; an empty page fares no better" in ended(server, name)
+    assert f"answered {status}: temperature is not supported; an empty page fails as well" in ended(server, name)
     assert n_asked(server) == 2
 
 
@@ -198,7 +198,7 @@ def test_a_page_over_which_a_service_breaks_each_time_does_not_hold_up_the_other
 @BOTH
 def test_a_service_that_is_broken_for_ever_ends_the_reading(server: ReadingServer, name: str) -> None:
     server.fail(status=500)
-    assert "answered 500; an empty page fares no better" in ended(server, name)
+    assert "answered 500; an empty page fails as well" in ended(server, name)
 
 
 @BOTH
@@ -251,7 +251,7 @@ def test_a_page_without_an_answer_is_asked_for_once_more_and_then_refused(server
     assert read(server, "gemini") == "The zeppelin is late."
     assert n_asked(server) == 2
     server.fail(body=body)
-    assert "Gemini at URL gave no text of a page" in refused(server, "gemini")
+    assert "Gemini at URL returned no text for a page" in refused(server, "gemini")
     assert n_asked(server) == 2 + 2
 
 
@@ -267,7 +267,7 @@ FOREIGN = {
 @pytest.mark.parametrize("body", FOREIGN.values(), ids=FOREIGN)
 def test_another_service_is_not_taken_for_one_that_reads_nothing(server: ReadingServer, body: object) -> None:
     server.fail(body=body)
-    assert "answered something that is not what Gemini answers; an empty page" in ended(server, "gemini")
+    assert "sent a response that is not Gemini's; an empty page" in ended(server, "gemini")
     assert n_asked(server) == 2 + 2
 
 
@@ -293,13 +293,13 @@ def test_a_page_with_too_much_text_is_read_in_halves(server: ReadingServer) -> N
 
 def test_a_page_is_not_cut_more_than_once(server: ReadingServer) -> None:
     server.fail(body=gemini_answer("The zepp", "MAX_TOKENS"))
-    assert "found more text on a page than an answer may have" in refused(server, "gemini")
+    assert "exceeded its output limit on a page" in refused(server, "gemini")
     assert n_asked(server) == 3
 
 
 def test_a_picture_that_cannot_be_cut_is_refused(server: ReadingServer) -> None:
     server.fail(body=gemini_answer("The zepp", "MAX_TOKENS"))
-    with pytest.raises(ExtractionError, match="gave only a part of a page, and a page cannot be cut into halves"):
+    with pytest.raises(ExtractionError, match="returned only a part of a page, and a page cannot be cut into halves"):
         server.engine("gemini").recognise(a_page()._replace(content=b"no picture"))
 
 
@@ -318,7 +318,7 @@ ELSEWHERE = {
 def test_the_key_goes_to_the_configured_address_alone(server: ReadingServer, address: str) -> None:
     port = server.root.rpartition(":")[2]
     server.fail(status=202, headers={"operation-location": address.format(port=port)})
-    assert "at URL wants the key to be sent to" in ended(server, "azure")
+    assert "at URL asks for the key to be sent to" in ended(server, "azure")
     assert (n_asked(server), n_asked(server, "GET")) == (1, 0)
 
 
@@ -358,7 +358,7 @@ def test_an_analysis_that_failed_in_the_service_is_made_once_more(server: Readin
 
 def test_a_page_that_is_read_for_ever_is_given_up(server: ReadingServer) -> None:
     server.fail(on="GET", body={"status": "running"})
-    assert "did not read a page within 600 s; an empty page fares no better" in ended(server, "azure")
+    assert "did not read a page within 600 s; an empty page fails as well" in ended(server, "azure")
     assert n_asked(server, "GET") < 200
 
 
@@ -398,7 +398,7 @@ HOSTILE = {
 @pytest.mark.parametrize("body", HOSTILE.values(), ids=HOSTILE)
 def test_json_that_breaks_readers_is_nonsense(server: ReadingServer, name: str, body: bytes) -> None:
     server.fail(on="POST" if name == "gemini" else "GET", body=body)
-    assert "answered something else than JSON" in ended(server, name)
+    assert "did not answer with JSON" in ended(server, name)
 
 
 @BOTH
@@ -473,7 +473,7 @@ def test_what_one_request_is_told_to_wait_holds_for_all(server: ReadingServer, n
 
 @pytest.mark.parametrize("endpoint", ["", "ftp://host", "localhost:8000", "http://"])
 def test_an_address_that_is_none_is_said_before_anything_is_sent(server: ReadingServer, endpoint: str) -> None:
-    with pytest.raises(ProviderError, match="needs an address"):
+    with pytest.raises(ProviderError, match="needs an http or https URL"):
         server.engine("azure", endpoint=endpoint or " ")
 
 

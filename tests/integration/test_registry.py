@@ -137,7 +137,7 @@ def test_a_key_that_was_revoked_leaves_nothing_behind(registry: Registry) -> Non
 def test_names_are_unique_and_plain(registry: Registry) -> None:
     keys = Keys(registry)
     keys.add("ann", Right.READ)
-    with pytest.raises(UsageError, match="there is a key 'ann'"):
+    with pytest.raises(UsageError, match="a key 'ann' already exists"):
         keys.add("ann", Right.READ)
     for name in ("", " ann", "a\nb", "-a", "a" * 65, "é"):
         with pytest.raises(UsageError, match="no name"):

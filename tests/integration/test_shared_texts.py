@@ -300,7 +300,7 @@ def test_forget_that_is_cut_off_leaves_no_tag_after_the_next_run(index: Index, m
     index.run(index.root / "fix")
     index.vectorizer.merger.merge_all()
     with monkeypatch.context() as patch:
-        patch.setattr(Merger, "mend_tags", cut_off)
+        patch.setattr(Merger, "repair_tags", cut_off)
         with pytest.raises(KeyboardInterrupt):
             index.indexer.forget(str(index.root / "main"))
     assert index.run(index.root / "fix").n_embedded == 0

@@ -30,32 +30,28 @@ _STANDARD_INPUT = "-"
 class AddCall(OrdinaryCall):
     """The command line of `add`."""
 
-    sources: Annotated[tuple[str, ...], Argument("What to send; - is standard input.", metavar="FILE|URL|-")]
+    sources: Annotated[tuple[str, ...], Argument("Files or URLs to send; - is standard input.", metavar="FILE|URL|-")]
     collection: InCollection = ""
     client_id: Annotated[
-        str, Option(("--id",), "What you call it: the same again replaces it. Else its name or address does.")
+        str, Option(("--id",), "Your own id; sending it again replaces the document. Default: its name or URL.")
     ] = ""
-    filename: Annotated[str, Option(("--name",), "Its file name, which tells how it is read.")] = ""
+    filename: Annotated[str, Option(("--name",), "Its file name, which decides its format.")] = ""
     title: Annotated[str, Option(("--title",), "Its title.")] = ""
     authors: Annotated[tuple[str, ...], Option(("--author",), "Who wrote it.")] = ()
-    tags: Annotated[tuple[str, ...], Option(("--tag",), "A tag, to find it by.")] = ()
-    metadata_pairs: Annotated[
-        tuple[str, ...], Option(("--meta",), "Anything else to say of it.", metavar="KEY=VALUE")
-    ] = ()
+    tags: Annotated[tuple[str, ...], Option(("--tag",), "A tag; may be repeated.")] = ()
+    metadata_pairs: Annotated[tuple[str, ...], Option(("--meta",), "Extra metadata.", metavar="KEY=VALUE")] = ()
     on_conflict: Annotated[
-        Literal["replace", "skip", "error"], Option(("--on-conflict",), "If it is there already.")
+        Literal["replace", "skip", "error"], Option(("--on-conflict",), "What to do if it exists already.")
     ] = "replace"
     wait: Annotated[
         Literal["none", "words", "complete"],
-        Option(("--wait",), "Until it is kept, found by words, or by meaning, too."),
+        Option(("--wait",), "Wait until it is stored, keyword-searchable or fully indexed."),
     ] = "complete"
     allow_secrets: Annotated[
         bool, Option(("--allow-secrets",), "Mask secrets in the index, and keep them in the original.")
     ] = False
-    allow_private: Annotated[bool, Option(("--allow-private",), "Fetch from addresses of a private network, too.")] = (
-        False
-    )
-    create: Annotated[bool, Option(("--create",), "Make the collection if there is none.")] = False
+    allow_private: Annotated[bool, Option(("--allow-private",), "Also fetch from private networks.")] = False
+    create: Annotated[bool, Option(("--create",), "Create the collection if it does not exist.")] = False
 
 
 def add(call: AddCall) -> ExitCode:
@@ -141,7 +137,7 @@ def _metadata(authors: Sequence[str], tags: Sequence[str], pairs: Sequence[str])
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
-            raise UsageError(f"--meta '{pair}' says nothing", hint="write --meta KEY=VALUE")
+            raise UsageError(f"--meta '{pair}' has no key or no value", hint="write --meta KEY=VALUE")
         metadata[name.strip()] = _value(value)
     return {**metadata, **({"authors": list(authors)} if authors else {}), **({"tags": list(tags)} if tags else {})}
 

@@ -19,7 +19,7 @@ with lazily:
 class BackupCall(OrdinaryCall):
     """The command line of `backup`."""
 
-    target: Annotated[Path, Argument("A directory that is not there, or is empty.", parse=parse_path, metavar="TARGET")]
+    target: Annotated[Path, Argument("A new or empty directory.", parse=parse_path, metavar="TARGET")]
 
 
 def backup(call: BackupCall) -> None:

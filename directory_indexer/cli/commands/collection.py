@@ -14,7 +14,7 @@ with lazily:
     from directory_indexer.text.reports import collection_lines
 
 
-_Name = Annotated[str, Argument("Small letters, digits and hyphens.")]
+_Name = Annotated[str, Argument("Lower-case letters, digits and hyphens.")]
 
 
 class ListCollectionsCall(OrdinaryCall):
@@ -69,7 +69,7 @@ class DeleteCollectionCall(OrdinaryCall):
     """The command line of `collection delete`."""
 
     name: _Name
-    yes: Annotated[bool, Option(("--yes", "-y"), "Delete it with all that is in it.")] = False
+    yes: Annotated[bool, Option(("--yes", "-y"), "Delete it with its contents.")] = False
 
 
 def delete_collection(call: DeleteCollectionCall) -> None:

@@ -20,13 +20,13 @@ with lazily:
 class ConvertCall(VerboseCall):
     """The command line of `convert`."""
 
-    source: Annotated[str, Argument("A file, a member of one as in a.zip!/b.docx, or an address.", metavar="PATH|URL")]
+    source: Annotated[str, Argument("A file, a member such as a.zip!/b.docx, or a URL.", metavar="PATH|URL")]
     target: Annotated[Path | None, Option(("--output", "-o"), "Write to FILE.", parse=parse_path, metavar="FILE")] = (
         None
     )
-    force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
+    force: Annotated[bool, Option(("--force",), "Replace FILE if it exists.")] = False
     allow_private: Annotated[
-        bool, Option(("--allow-private",), "Fetch from this machine and private networks, too.")
+        bool, Option(("--allow-private",), "Also fetch from this machine and private networks.")
     ] = False
 
 

@@ -29,9 +29,9 @@ with lazily:
 class DoctorCall(VerboseCall):
     """The command line of `doctor`."""
 
-    repair: Annotated[bool, Option(("--repair",), "Mend what can be mended.")] = False
+    repair: Annotated[bool, Option(("--repair",), "Repair what can be repaired.")] = False
     forget_pages: Annotated[
-        bool, Option(("--forget-pages",), "Let go of what OCR has read; scanned pages are read again if needed.")
+        bool, Option(("--forget-pages",), "Clear the OCR cache; scanned pages are read again if needed.")
     ] = False
     collection: InCollection = ""
 

@@ -34,8 +34,8 @@ with lazily:
     from directory_indexer.text.reports import document_lines, fact_lines, sent_lines
 
 
-_Id = Annotated[str, Argument("The id of a document, as list shows it.", metavar="ID")]
-_Ids = Annotated[tuple[str, ...], Argument("The ids of documents, as list shows them.", metavar="ID")]
+_Id = Annotated[str, Argument("The id of a document, from dirindex documents list.", metavar="ID")]
+_Ids = Annotated[tuple[str, ...], Argument("The ids of documents, from dirindex documents list.", metavar="ID")]
 
 
 class ListDocumentsCall(OrdinaryCall):
@@ -45,7 +45,7 @@ class ListDocumentsCall(OrdinaryCall):
         Literal["queued", "words", "complete", "failed", "deleting"] | None,
         Option(("--state",), "Only those in this state."),
     ] = None
-    limit: Annotated[int, Option(("--limit", "-n"), "How many.", minimum=1, maximum=1000)] = 100
+    limit: Annotated[int, Option(("--limit", "-n"), "Maximum number.", minimum=1, maximum=1000)] = 100
     cursor: Annotated[str, Option(("--cursor",), "Continue where the last page ended.", shows_default=False)] = ""
     collection: InCollection = ""
 
@@ -102,7 +102,7 @@ class GetOriginalCall(Call):
 
     doc_id: _Id
     file: Annotated[Path, Argument("Where to write it; - for standard output.", parse=parse_path, metavar="FILE")]
-    force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
+    force: Annotated[bool, Option(("--force",), "Replace FILE if it exists.")] = False
     collection: InCollection = ""
     config: ConfigFile = None
     data_dir: DataDir = None
@@ -117,7 +117,7 @@ def get_original(call: GetOriginalCall) -> None:
     with open_original(original.path) as source:
         if os.fspath(call.file) == "-":
             if output.is_terminal:
-                raise UsageError("a terminal is no place for a file", hint="name a file to write, or use a pipe")
+                raise UsageError("refusing to write a file to the terminal", hint="name a file to write, or use a pipe")
             shutil.copyfileobj(source, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
@@ -151,9 +151,7 @@ class RefreshDocumentsCall(OrdinaryCall):
     """The command line of `documents refresh`."""
 
     doc_ids: _Ids
-    allow_private: Annotated[bool, Option(("--allow-private",), "Fetch from addresses of a private network, too.")] = (
-        False
-    )
+    allow_private: Annotated[bool, Option(("--allow-private",), "Also fetch from private networks.")] = False
     collection: InCollection = ""
 
 

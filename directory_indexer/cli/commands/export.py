@@ -42,19 +42,19 @@ class ExportCall(VerboseCall):
         Path, Argument(f"File to write: {_SUFFIXES}; - for standard output.", parse=parse_path, metavar="FILE")
     ]
     paths: Annotated[
-        tuple[Path, ...], Argument("Directories or files; none: all that is indexed.", parse=parse_path)
+        tuple[Path, ...], Argument("Directories or files; default: everything that is indexed.", parse=parse_path)
     ] = ()
     named: Annotated[
         ExportFormat | None,
         Option(
             ("--format", "-f"),
-            "How to write it, whatever the name of FILE ends with.",
+            "Output format, whatever the suffix of FILE.",
             parse=named_format,
             complete=format_names,
             metavar=f"[{'|'.join(format_names())}]",
         ),
     ] = None
-    force: Annotated[bool, Option(("--force",), "Replace FILE if it is there.")] = False
+    force: Annotated[bool, Option(("--force",), "Replace FILE if it exists.")] = False
     collection: InCollection = ""
 
 
@@ -82,7 +82,7 @@ def export(call: ExportCall) -> ExitCode:
 
 def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
     if output.as_json:
-        raise UsageError("standard output is for one of them: the export or --json", hint="name a file to write")
+        raise UsageError("standard output cannot hold both the export and --json", hint="name a file to write")
     if output.is_terminal:
         require_harmless(request.format)
     app.exporter.to_stream(output.stream(), request)

@@ -32,7 +32,7 @@ _MAX_LINES = 2**31 - 1
 class GrepCall(OrdinaryCall):
     """The command line of `grep`."""
 
-    pattern: Annotated[str | None, Argument("A regular expression, as ripgrep reads it.")] = None
+    pattern: Annotated[str | None, Argument("A regular expression, in the syntax of ripgrep.")] = None
     paths: Annotated[tuple[str, ...], Argument("Directories or files to look in.", metavar="[PATH]...")] = ()
     patterns: Annotated[
         tuple[str, ...], Option(("--regexp", "-e"), "A pattern to look for; may be repeated.", metavar="PATTERN")

@@ -44,11 +44,9 @@ _Effort = Literal["full", "background", "none"]
 class IndexCall(VerboseCall):
     """The command line of `index`."""
 
-    paths: Annotated[
-        tuple[Path, ...], Argument("Directories; without any, all that are tracked.", parse=parse_path)
-    ] = ()
+    paths: Annotated[tuple[Path, ...], Argument("Directories; default: all tracked ones.", parse=parse_path)] = ()
     force: Annotated[bool, Option(("--force",), "Read every file again, even if it has not changed.")] = False
-    dry_run: Annotated[bool, Option(("--dry-run",), "Show what a run would do, and do nothing.")] = False
+    dry_run: Annotated[bool, Option(("--dry-run",), "Show what a run would do without doing it.")] = False
     watch: Annotated[bool, Option(("--watch",), "Keep running, and index what changes.")] = False
     wait: Annotated[bool, Option(("--wait/--no-wait",), "Wait for a running index job, or exit with 4.")] = True
     max_seconds: Annotated[
@@ -75,19 +73,19 @@ class IndexCall(VerboseCall):
     ] = False
     exact: Annotated[bool, Option(("--exact",), "The paths are resolved already.", is_hidden=True)] = False
     tracked_only: Annotated[
-        bool, Option(("--tracked-only",), "Leave out what is no longer tracked.", is_hidden=True)
+        bool, Option(("--tracked-only",), "Skip directories that are no longer tracked.", is_hidden=True)
     ] = False
     waiting_only: Annotated[
-        bool, Option(("--waiting-only",), "Look at no directory, and do what was left undone.", is_hidden=True)
+        bool, Option(("--waiting-only",), "Walk no directory; only complete unfinished work.", is_hidden=True)
     ] = False
-    effort: Annotated[_Effort, Option(("--effort",), "How much is done for vectors of what waits.", is_hidden=True)] = (
-        "full"
-    )
+    effort: Annotated[
+        _Effort, Option(("--effort",), "How much of the waiting passages is embedded.", is_hidden=True)
+    ] = "full"
     unless_paused: Annotated[
         bool, Option(("--unless-paused",), "Do nothing while a run is paused.", is_hidden=True)
     ] = False
     from_server: Annotated[
-        bool, Option(("--from-server",), "A server has started it for its clients.", is_hidden=True)
+        bool, Option(("--from-server",), "The run was started by a server for its clients.", is_hidden=True)
     ] = False
     collection: InCollection = ""
 
@@ -100,7 +98,7 @@ def index(call: IndexCall) -> ExitCode:
         directories or call.dry_run or call.watch or call.force or (call.pause and call.resume)
     ):
         raise UsageError(
-            "--pause and --resume are about what was asked for before", hint="leave out directories and --force"
+            "--pause and --resume take neither directories nor --force", hint="leave out directories and --force"
         )
     if call.effort == "background":
         lower_priority()

@@ -48,7 +48,7 @@ class InstallCall(VerboseCall):
 
     clients: Annotated[
         tuple[str, ...],
-        Argument("Assistants; without any, all that are found.", metavar="[CLIENT]...", complete=client_names),
+        Argument("Assistants; default: all that are found.", metavar="[CLIENT]...", complete=client_names),
     ] = ()
     mcp: Annotated[bool, Option(("--mcp",), "The MCP server.")] = False
     skill: Annotated[bool, Option(("--skill",), "The skill: when to search, grep or read.")] = False
@@ -59,8 +59,8 @@ class InstallCall(VerboseCall):
         Option(("--directory",), "A directory that assistants may add to the index.", metavar="DIR", parse=parse_path),
     ] = ()
     watch: Annotated[bool, Option(("--watch",), "Let the server keep tracked directories up to date.")] = False
-    uninstall: Annotated[bool, Option(("--uninstall",), "Take out what this command put in.")] = False
-    dry_run: Annotated[bool, Option(("--dry-run",), "Show what would be written, and write nothing.")] = False
+    uninstall: Annotated[bool, Option(("--uninstall",), "Remove what this command added.")] = False
+    dry_run: Annotated[bool, Option(("--dry-run",), "Show what would be written without writing it.")] = False
     yes: Annotated[bool, Option(("--yes", "-y"), "Do not ask for confirmation.")] = False
 
 
@@ -146,7 +146,7 @@ def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Se
     if placeless := [name.name for name, client_parts in parts_by_client if clients and not client_parts]:
         raise UsageError(
             f"no place is known for {' or '.join(parts)} in {', '.join(placeless)}",
-            hint="docs/assistants.md says what each assistant takes",
+            hint="docs/assistants.md lists what each assistant supports",
         )
     plan = Installation(system, launch_of(arguments), read_record(data_dir)).plan(parts_by_client)
     notes = (*unset_variables_note(), *_plugin_note(plan, system))

@@ -22,19 +22,19 @@ with lazily:
 
 _Right = Literal["read", "write", "admin", "metrics"]
 _UNITS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
-_Name = Annotated[str, Argument("What the key is called: whom or what it is for.")]
+_Name = Annotated[str, Argument("Name of the key: whom or what it is for.")]
 
 
 class NewKeyCall(OrdinaryCall):
     """The command line of `key new`."""
 
     name: _Name
-    right: Annotated[_Right, Option(("--right",), "What it allows; write has read in it, and admin all.")] = "read"
+    right: Annotated[_Right, Option(("--right",), "What it allows; write includes read, admin includes all.")] = "read"
     collections: Annotated[
         tuple[str, ...], Option(("--collection",), "Only this collection; several may be given.", metavar="NAME")
     ] = ()
     expires: Annotated[
-        str, Option(("--expires",), "Until when: after 12h, 90d, 2w, 1y.", metavar="90d", shows_default=False)
+        str, Option(("--expires",), "Expire after: 12h, 90d, 2w, 1y.", metavar="90d", shows_default=False)
     ] = ""
 
 

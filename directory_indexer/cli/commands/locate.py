@@ -30,10 +30,10 @@ class LocateCall(OrdinaryCall):
     text: Annotated[str, Option(("--text",), "Read the report from here, not from standard input.", metavar="TEXT")] = (
         ""
     )
-    max_tokens: Annotated[
-        int, Option(("--max-tokens",), "What there is to read takes at most so many tokens.", minimum=200)
-    ] = _MAX_TOKENS
-    all: Annotated[bool, Option(("--all",), "List files with much weaker evidence, too.")] = False
+    max_tokens: Annotated[int, Option(("--max-tokens",), "Maximum number of tokens to read.", minimum=200)] = (
+        _MAX_TOKENS
+    )
+    all: Annotated[bool, Option(("--all",), "Also list files with much weaker evidence.")] = False
     collection: InCollection = ""
 
 

@@ -34,7 +34,7 @@ def migrate(call: MigrateCall) -> ExitCode:
     configuration names the new place, the index answers from the old one.
     """
     if bool(call.to_server) == call.to_embedded:
-        raise UsageError("say where to: --to-server URL or --to-embedded")
+        raise UsageError("no target: give --to-server URL or --to-embedded")
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     app = open_existing_app(call.config, call.data_dir, output)
     switch = StopSwitch(max_seconds=None)

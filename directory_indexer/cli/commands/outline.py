@@ -26,7 +26,7 @@ class OutlineCall(VerboseCall):
     """The command line of `outline`."""
 
     places: Annotated[
-        tuple[str, ...], Argument("None: all tracked directories.", metavar="[FILE|DIR|FILE#HEADING]...")
+        tuple[str, ...], Argument("Default: all tracked directories.", metavar="[FILE|DIR|FILE#HEADING]...")
     ] = ()
     max_tokens: Annotated[
         int, Option(("--max-tokens",), "Fold each outline to this many tokens; 0: show everything.", minimum=0)

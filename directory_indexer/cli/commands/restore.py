@@ -21,12 +21,12 @@ class RestoreCall(OrdinaryCall):
     """The command line of `restore`."""
 
     source: Annotated[Path, Argument("A directory that dirindex backup wrote.", parse=parse_path, metavar="SOURCE")]
-    replace: Annotated[bool, Option(("--replace",), "Put it into the place of what is there, which is lost.")] = False
+    replace: Annotated[bool, Option(("--replace",), "Replace the existing data, which is lost.")] = False
     accept_settings: Annotated[
         bool | None,
         Option(
             ("--accept-settings/--leave-settings",),
-            "Take settings that run commands or name addresses, and keys; or restore everything else.",
+            "Restore keys and settings that run commands or name addresses, or only everything else.",
             shows_default=False,
         ),
     ] = None
@@ -43,7 +43,7 @@ def restore(call: RestoreCall) -> None:
     consequence = f"everything in '{app.loaded.data_dir}' will be replaced by the backup"
     if call.replace and not call.yes and not output.confirm(consequence):
         raise ConsentNeededError(
-            f"everything in '{app.loaded.data_dir}' would be replaced", hint="add --yes if that is meant"
+            f"everything in '{app.loaded.data_dir}' would be replaced", hint="add --yes to replace it"
         )
     options = RestoreOptions(may_replace=call.replace, accepts_settings=call.accept_settings)
     report = restore_backup(app, call.source, options, report_progress=lambda text: output.notes([text]))

@@ -26,8 +26,8 @@ _NAME = r"[\w][\w .-]{0,63}"
 class ScopeCall(OrdinaryCall):
     """The command line of `scope`."""
 
-    name: Annotated[str, Argument("The name; none: all scopes are shown.", shows_default=False)] = ""
-    paths: Annotated[tuple[Path, ...], Argument("The directories that it means from now on.", parse=parse_path)] = ()
+    name: Annotated[str, Argument("The name; default: show all scopes.", shows_default=False)] = ""
+    paths: Annotated[tuple[Path, ...], Argument("The directories of the scope.", parse=parse_path)] = ()
     remove: Annotated[bool, Option(("--remove",), "Forget the name; the directories stay indexed.")] = False
     collection: InCollection = ""
 
@@ -48,7 +48,7 @@ def scope(call: ScopeCall) -> None:
     elif call.paths:
         if not re.fullmatch(_NAME, call.name):
             raise UsageError(
-                f"'{call.name}' is not a name for a scope", hint="use 1 to 64 letters, digits, spaces and . _ -"
+                f"'{call.name}' is not a valid name for a scope", hint="use 1 to 64 letters, digits, spaces and . _ -"
             )
         directories = tuple(map(resolved_path, call.paths))
         with collections.app_of(call.collection or DEFAULT).docstore.snapshot() as snapshot:

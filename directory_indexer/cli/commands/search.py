@@ -68,10 +68,8 @@ class SearchCall(VerboseCall):
     others: Annotated[
         tuple[str, ...], Argument("Directories or files to search in, and further filters.", metavar="[PATH]...")
     ] = ()
-    also: Annotated[tuple[str, ...], Option(("--also",), "Ask this, too, and merge the answers.", metavar="QUERY")] = ()
-    prefix: Annotated[
-        bool, Option(("--prefix",), "Take the last word for the beginning of words, as while it is typed.")
-    ] = False
+    also: Annotated[tuple[str, ...], Option(("--also",), "Also search this, and merge the hits.", metavar="QUERY")] = ()
+    prefix: Annotated[bool, Option(("--prefix",), "Treat the last word as a prefix, as while typing.")] = False
     limit: Annotated[
         int | None, Option(("--limit", "-n"), f"How many hits [{_DEFAULT_LIMIT}].", minimum=1, maximum=1000)
     ] = None
@@ -86,13 +84,15 @@ class SearchCall(VerboseCall):
     grep: Annotated[
         str, Option(("--grep",), "Only passages with a line that matches, as in grep.", metavar="PATTERN")
     ] = ""
-    here: Annotated[bool, Option(("--here",), "Only in the tracked directory around the working directory.")] = False
-    no_tests: Annotated[bool, Option(("--no-tests",), "Leave tests out, as -is:test does.")] = False
+    here: Annotated[bool, Option(("--here",), "Only the tracked directory that contains the working directory.")] = (
+        False
+    )
+    no_tests: Annotated[bool, Option(("--no-tests",), "Exclude tests (same as -is:test).")] = False
     order: Annotated[Literal["score", "date", "path"], Option(("--sort",), "Order of the best hits.")] = "score"
     facets: Annotated[
         bool, Option(("--facets",), "Instead of hits, count the types, years, authors … of the files searched.")
     ] = False
-    show_all: Annotated[bool, Option(("--all", "-a"), "Show hits that are much weaker than the best, too.")] = False
+    show_all: Annotated[bool, Option(("--all", "-a"), "Also show hits that are much weaker than the best.")] = False
     files: Annotated[bool, Option(("--files", "-l"), "Show one line per file.")] = False
     full: Annotated[
         bool, Option(("--full",), "Show whole passages; for three hits or fewer, the whole function or section.")
@@ -102,7 +102,7 @@ class SearchCall(VerboseCall):
     ] = None
     max_tokens: Annotated[
         int | None,
-        Option(("--max-tokens",), "Only as many hits as fit into N tokens (of three bytes).", metavar="N", minimum=1),
+        Option(("--max-tokens",), "Only as many hits as fit into N tokens.", metavar="N", minimum=1),
     ] = None
     open_hit: Annotated[
         int | None, Option(("--open", "-o"), "Open hit N in $EDITOR, or its page in a viewer.", minimum=1, metavar="N")
@@ -194,7 +194,7 @@ def _request(call: SearchCall) -> tuple[SearchRequest, tuple[object, ...]]:
 
 def _initial_query(query: str | None, *, is_interactive: bool) -> str:
     if query is None and not is_interactive:
-        raise UsageError("a query is missing", hint="dirindex search --help tells what it takes")
+        raise UsageError("a query is missing", hint="dirindex search --help shows its arguments")
     return query or ""
 
 

@@ -38,7 +38,7 @@ class ServeCall(Call):
 
     directories: Annotated[
         tuple[Path, ...],
-        Argument("Directories that clients may have indexed, beside the tracked ones.", parse=parse_path),
+        Argument("Additional directories that clients may index.", parse=parse_path),
     ] = ()
     http: Annotated[
         str | None, Option(("--http",), "Serve streamable HTTP here, not standard input.", metavar="HOST:PORT")
@@ -56,7 +56,7 @@ class ServeCall(Call):
         False
     )
     allow_host: Annotated[
-        tuple[str, ...], Option(("--allow-host",), "Name that HTTP clients may call it by.", metavar="NAME")
+        tuple[str, ...], Option(("--allow-host",), "Host name that HTTP clients may use.", metavar="NAME")
     ] = ()
     remote: Annotated[
         str | None, Option(("--remote",), "Serve the index of another server, on standard input.", metavar="URL")
@@ -64,10 +64,10 @@ class ServeCall(Call):
     allow_http: Annotated[bool, Option(("--allow-http",), "Let --remote send the token and documents unencrypted.")] = (
         False
     )
-    log_format: Annotated[_LogFormat, Option(("--log-format",), "How the log of an HTTP server is written.")] = "text"
-    watch: Annotated[bool, Option(("--watch",), "Keep the tracked directories fresh meanwhile.")] = False
+    log_format: Annotated[_LogFormat, Option(("--log-format",), "Log format of an HTTP server.")] = "text"
+    watch: Annotated[bool, Option(("--watch",), "Also keep tracked directories up to date.")] = False
     print_config: Annotated[
-        str | None, Option(("--print-config",), "Print what goes into the configuration of a client.", metavar="CLIENT")
+        str | None, Option(("--print-config",), "Print the configuration entry for a client.", metavar="CLIENT")
     ] = None
     config: ConfigFile = None
     data_dir: DataDir = None

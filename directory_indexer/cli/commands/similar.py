@@ -35,7 +35,9 @@ class SimilarCall(VerboseCall):
     paths: Annotated[
         tuple[Path, ...], Argument("Directories or files to search in.", parse=parse_location, metavar="[PATH]...")
     ] = ()
-    limit: Annotated[int, Option(("--limit", "-n"), "How many files.", minimum=1, maximum=1000)] = _DEFAULT_LIMIT
+    limit: Annotated[int, Option(("--limit", "-n"), "Maximum number of files.", minimum=1, maximum=1000)] = (
+        _DEFAULT_LIMIT
+    )
     cursor: Cursor = ""
     collection: InCollection = ""
     no_server: NoServer = False

@@ -18,7 +18,7 @@ with lazily:
 class StatusCall(VerboseCall):
     """The command line of `status`."""
 
-    path: Annotated[Path | None, Argument("Only the directory that this lies in.", parse=parse_path)] = None
+    path: Annotated[Path | None, Argument("Only the tracked directory that contains PATH.", parse=parse_path)] = None
     collection: InCollection = ""
     no_server: NoServer = False
 

@@ -29,7 +29,7 @@ class SymbolCall(OrdinaryCall):
         int, Option(("--tree",), "Show N levels of callers.", minimum=0, maximum=_MAX_LEVELS, metavar="N")
     ] = 0
     max_tokens: Annotated[
-        int, Option(("--max-tokens",), "Show at most so many tokens; 0: show everything.", minimum=0)
+        int, Option(("--max-tokens",), "Show at most this many tokens; 0: show everything.", minimum=0)
     ] = _MAX_TOKENS
     collection: InCollection = ""
 

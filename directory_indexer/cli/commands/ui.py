@@ -21,12 +21,12 @@ _LAST_PORT = 65_535
 class UiCall(Call):
     """The command line of `ui`."""
 
-    query: Annotated[str, Argument("What to look for first.")] = ""
+    query: Annotated[str, Argument("The first query.")] = ""
     port: Annotated[
         int | None,
         Option(("--port",), "Port of this machine for the page [8766]; 0: any.", minimum=0, maximum=_LAST_PORT),
     ] = None
-    no_browser: Annotated[bool, Option(("--no-browser",), "Open no browser; print the address.")] = False
+    no_browser: Annotated[bool, Option(("--no-browser",), "Do not open a browser; print the URL.")] = False
     config: ConfigFile = None
     data_dir: DataDir = None
     quiet: Annotated[bool, Option(("--quiet", "-q"), "Show no notes.")] = False

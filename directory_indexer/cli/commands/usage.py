@@ -29,9 +29,7 @@ class UsageCall(Call):
 
     paths: Annotated[
         tuple[Path, ...],
-        Argument(
-            "Transcripts, or directories that hold them; by default, where assistants keep them.", parse=parse_path
-        ),
+        Argument("Transcripts or directories with them; default: where assistants keep them.", parse=parse_path),
     ] = ()
     quiet: Quiet = False
     verbose: Verbose = False

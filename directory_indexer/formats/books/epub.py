@@ -175,7 +175,7 @@ def _package_document(package: Package) -> PackageDocument:
     candidates = [*container.parts, *(name for name in package.names() if name.lower().endswith(".opf"))]
     name = next((part for part in candidates if part in package), None)
     if name is None:
-        raise ExtractionError("damaged EPUB book: nothing tells which chapters it has")
+        raise ExtractionError("damaged EPUB book: it lists no chapters")
     book = PackageDocument(name)
     problem = read_xml(package.pieces(name), book)
     if problem and not book.pages:

@@ -164,7 +164,7 @@ def _parse_message(content: bytes) -> Message:
     try:
         return email.message_from_bytes(content, policy=email.policy.compat32)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise ExtractionError(f"is no message ({type(error).__name__})") from error
+        raise ExtractionError(f"is not a message ({type(error).__name__})") from error
 
 
 def _walk(message: Message) -> Iterator[Message]:

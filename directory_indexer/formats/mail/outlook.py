@@ -66,7 +66,7 @@ def open_outlook_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     try:
         message = _Message(MessageFile.of(read_whole(file), budget), ())
         if not message.numbers:
-            raise ExtractionError("is no message of Outlook")
+            raise ExtractionError("is not an Outlook message")
         return Contents(message.document(kind), message.attachments(), is_message=True)
     except _DAMAGE as error:
         raise ExtractionError(f"is damaged ({type(error).__name__})") from error

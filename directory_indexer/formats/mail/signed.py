@@ -32,9 +32,9 @@ def open_signed(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa:
     content = read_whole(file)
     signed = signed_content(content)
     if signed is None:
-        raise SkipFileError(SkipReason.ENCRYPTED, "it wants the key of its recipient")
+        raise SkipFileError(SkipReason.ENCRYPTED, "it is encrypted for the key of its recipient")
     if not signed:
-        raise SkipFileError(SkipReason.NO_TEXT, "it holds a signature alone")
+        raise SkipFileError(SkipReason.NO_TEXT, "it contains only a signature")
     budget.take_member()
     return Contents(None, [Member("", b"".join(budget.counted([signed], packed_bytes=len(content))))])
 

@@ -125,7 +125,7 @@ def _main_part(package: Package) -> str:
 def _reader_of(package: Package, main: str) -> Callable[[Package, str], Document]:
     match = _PROGRAM.search(package.content_type(main)) or _PROGRAM.search(main)
     if not match:
-        raise ExtractionError("damaged Office document: nothing tells which program it is for")
+        raise ExtractionError("damaged Office document: its content type is missing")
     return _READERS[match[0]]
 
 

@@ -351,7 +351,7 @@ def client_named(name: str) -> Client:
     try:
         return CLIENTS[name.lower().replace(" ", "-")]
     except KeyError as error:
-        raise UsageError(f"unknown assistant '{name}'", hint=f"known are {', '.join(CLIENTS)}") from error
+        raise UsageError(f"unknown assistant '{name}'", hint=f"known: {', '.join(CLIENTS)}") from error
 
 
 _PLUGIN: Final = os.path.join(os.path.dirname(__file__), "plugin")

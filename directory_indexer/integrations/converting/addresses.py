@@ -30,11 +30,11 @@ def address_of(written: str, before: httpx.URL | None = None) -> httpx.URL:
         address = before.join(written) if before else httpx.URL(written)
         is_clear = not _NEVER.search(written) and _is_same_host(written, address)
     except (httpx.InvalidURL, ValueError) as error:
-        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not an address", hint=_HOW) from error
+        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not a URL", hint=_HOW) from error
     if address.userinfo:
-        raise UsageError("an address with a user name or password is not fetched", hint=_HOW)
+        raise UsageError("URLs with a user name or password are not fetched", hint=_HOW)
     if not is_clear or address.scheme not in _SCHEMES or not address.host or (address.port or 0) > _LAST_PORT:
-        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not an http or https address", hint=_HOW)
+        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not an http or https URL", hint=_HOW)
     return address
 
 

@@ -100,7 +100,7 @@ def checked_addresses(
     except (OSError, UnicodeError) as error:
         raise UnavailableError(f"{host} cannot be found", hint="check the address and the network") from error
     if not addresses:
-        raise UnavailableError(f"{host} has no address", hint="check the address")
+        raise UnavailableError(f"{host} has no IP address", hint="check the address")
     if own is None:
         own = () if destinations.allow_private else own_networks()
     if not all(destinations.may_reach(host, address, port, own=own) for address in addresses):

@@ -84,7 +84,8 @@ def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = a
     fetched = fetch_changed(url, Validators(), destinations=destinations, look_up=look_up)
     if fetched is None:
         raise UnavailableError(
-            f"{display_url(address_of(url))}: the server says that nothing has changed, and was not asked", hint=_CHECK
+            f"{display_url(address_of(url))}: the server answers 'not modified' to an unconditional request",
+            hint=_CHECK,
         )
     return fetched
 
@@ -166,7 +167,7 @@ def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         return
     if encoding not in ("gzip", "x-gzip"):
         raise UnavailableError(
-            f"the server sends what is packed as {encoding[:_MAX_HEADER_CHARS]!r}",
+            f"the server compresses its response with {encoding[:_MAX_HEADER_CHARS]!r}",
             hint="download it, and convert the file",
         )
     stream = zlib.decompressobj(zlib.MAX_WBITS | 16)

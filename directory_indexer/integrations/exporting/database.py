@@ -153,5 +153,6 @@ class DatabaseWriter:
             if self._must_stop():
                 raise StopRequested from error
             raise UnavailableError(
-                f"the database cannot be written: {error}", hint="look whether the disk is full, and run it again"
+                f"the database cannot be written: {error}",
+                hint="check whether the disk is full, and run the command again",
             ) from error

@@ -92,7 +92,7 @@ def export_format(file: str, named: ExportFormat | None) -> ExportFormat:
     if is_standard_output(file):
         in_text = [f"--format {row.name}" for row in EXPORT_FORMATS if row.text]
         if chosen is None:
-            raise UsageError("the name - does not tell the format", hint=f"add {any_of(in_text)}")
+            raise UsageError("the name - does not imply a format", hint=f"add {any_of(in_text)}")
         if chosen.text is None:
             raise UsageError(
                 f"{chosen.title} cannot be written to standard output", hint=f"name a file, or use {any_of(in_text)}"
@@ -100,7 +100,7 @@ def export_format(file: str, named: ExportFormat | None) -> ExportFormat:
     elif chosen is None:
         suffixes = [suffix for row in EXPORT_FORMATS for suffix in row.suffixes]
         raise UsageError(
-            f"the name '{well_formed(file)}' does not tell the format",
+            f"the name '{well_formed(file)}' does not imply a format",
             hint=f"end it with one of {' '.join(suffixes)}, or add --format",
         )
     return chosen
@@ -120,7 +120,7 @@ def require_harmless(chosen: ExportFormat) -> None:
     if chosen.is_verbatim:
         harmless = [row.name for row in EXPORT_FORMATS if row.text and not row.is_verbatim]
         raise UsageError(
-            f"{chosen.title} holds texts as they are, and some could steer a terminal",
+            f"{chosen.title} contains raw text, which could control a terminal",
             hint=f"write it to a file, or as {any_of(harmless)}",
         )
 

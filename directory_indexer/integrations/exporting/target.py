@@ -31,7 +31,7 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
     if any(_is_in(target, path) for path in own):
         raise UsageError(f"'{place}' belongs to the index", hint="choose a place outside of the data directory")
     if not os.path.isdir(os.path.dirname(place)):
-        raise UsageError(f"there is no directory '{OsPath(os.path.dirname(place))}'", hint="make it, or name another")
+        raise UsageError(f"there is no directory '{OsPath(os.path.dirname(place))}'", hint="create it, or name another")
     if not os.path.lexists(place):
         return
     if not stat.S_ISREG(os.lstat(place).st_mode):
@@ -77,7 +77,7 @@ def _publish(draft: str, place: OsPath, *, force: bool) -> None:
 
 
 def _exists_error(place: OsPath) -> UsageError:
-    return UsageError(f"'{place}' is there already", hint="--force replaces it")
+    return UsageError(f"'{place}' already exists", hint="--force replaces it")
 
 
 def _is_in(target: FilePath, own: FilePath) -> bool:

@@ -112,7 +112,7 @@ class Exchange:
 
     def _require_uncompressed(self, pieces: Iterable[bytes], headers: Mapping[str, str]) -> Iterable[bytes]:
         if headers.get("content-encoding", "identity") != "identity":
-            raise UnavailableError(f"{self.address.display_url} answers with compressed data, which was not asked for")
+            raise UnavailableError(f"{self.address.display_url} answers with compressed data, which was not requested")
         return pieces
 
     def _mask_token(self, body: bytes) -> bytes:
@@ -124,14 +124,14 @@ class Exchange:
         """Resolve a host name; one that counts as local, and so may be used unencrypted, must resolve to loopback."""
         addresses = self._look_up(host, port)
         if self.address.is_local and not all(map(is_loopback_address, addresses)):
-            raise UnavailableError(f"{host} does not lead to this machine", hint="write --remote http://127.0.0.1:PORT")
+            raise UnavailableError(f"{host} is not this machine", hint="write --remote http://127.0.0.1:PORT")
         return addresses
 
     def _translate_error(self, error: RequestError) -> UnavailableError:
         if isinstance(cause := _root_cause(error), ssl.SSLCertVerificationError):
             return UnavailableError(
-                f"{self.address.display_url} does not prove who it is: {cause.verify_message}",
-                hint="check the address; SSL_CERT_FILE names the certificates of an authority of your own",
+                f"{self.address.display_url} has no valid TLS certificate: {cause.verify_message}",
+                hint="check the address; SSL_CERT_FILE can name the certificates of your own authority",
             )
         if error.kind is FailureKind.INVALID:
             return UnavailableError(
@@ -198,7 +198,8 @@ class RetryingClient:
             )
             if self._clock() + seconds > deadline:
                 raise UnavailableError(
-                    f"{reason}; asked {n_failures} times, and gave up", hint="nothing is known to be done; try again"
+                    f"{reason}; asked {n_failures} times, and gave up",
+                    hint="it is unknown whether the server did anything; try again",
                 )
             with spans.span("wait for server", n_failures=n_failures):
                 pause(RetryWait(n_failures, seconds, reason))
@@ -274,7 +275,7 @@ def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
     is_local = _is_loopback(url.host)
     if url.scheme == "http" and not is_local and not allow_http:
         raise UsageError(
-            f"{display_url(url)} is not encrypted: everybody on the way could read the token and the documents",
+            f"{display_url(url)} is not encrypted: anyone on the way could read the token and the documents",
             hint="write https://; or --allow-http, if the network is trusted",
         )
     return RemoteAddress(url, is_local)

@@ -73,8 +73,8 @@ class LocalFiles:
         """
         if not self._fetch_urls:
             raise UsageError(
-                "this machine fetches nothing from the web",
-                hint="its user allows it with serving.fetch_urls in the configuration",
+                "fetching from the web is disabled on this machine",
+                hint="enable it with serving.fetch_urls in the configuration",
             )
         return self._converter.convert_url(url)
 
@@ -94,7 +94,7 @@ class LocalFiles:
 def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath:
     if not allowed:
         raise UsageError(
-            "no directory is allowed", hint="name directories behind dirindex serve --remote, or open one in the client"
+            "no directory is allowed", hint="add directories to dirindex serve --remote, or open one in the client"
         )
     written = unquote_path(written)
     if invalid := invalid_character_in(written, is_from_system=True):
@@ -106,7 +106,7 @@ def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath
         raise UsageError(f"{display(inside[0])} does not exist", hint="check the path")
     if existing is None:
         raise UsageError(
-            f"'{written}' does not lie in an allowed directory", hint=f"allowed are {', '.join(map(display, allowed))}"
+            f"'{written}' does not lie in an allowed directory", hint=f"allowed: {', '.join(map(display, allowed))}"
         )
     return existing
 

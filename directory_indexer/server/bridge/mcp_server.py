@@ -109,7 +109,7 @@ class IngestFileArguments(NamedTuple):
     path: _LocalFile
     collection: InCollection = DEFAULT
     title: Annotated[str, "Its title, if not its own.", Field(max_length=500)] = ""
-    tags: Annotated[Texts, "Tags, to find it by.", Field(max_length=20)] = ()
+    tags: Annotated[Texts, "Tags.", Field(max_length=20)] = ()
 
 
 class Bridge(NamedTuple):

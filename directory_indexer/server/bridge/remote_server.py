@@ -145,14 +145,14 @@ class RemoteServer:
 
     def _not_dirindex_error(self) -> UnavailableError:
         return UnavailableError(
-            f"{self._address.display_url} does not answer as dirindex does",
+            f"{self._address.display_url} is not a dirindex server",
             hint="check that the address is that of dirindex serve --http",
         )
 
     def _error_of_response(self, response: Response) -> DirIndexError:
         if response.status in _REDIRECT_STATUSES:
             return UnavailableError(
-                f"{self._address.display_url} sends elsewhere, which is not followed",
+                f"{self._address.display_url} redirects; redirects are not followed",
                 hint="give the address of the server itself to --remote",
             )
         detail = str(_parse_json_object(response.content).get("detail") or "")[:_MAX_DETAIL_CHARS]

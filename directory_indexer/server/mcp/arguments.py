@@ -357,7 +357,7 @@ def require_same_value(own: tuple[str, object], other: tuple[str, object]) -> No
     if value != other_value and not (isinstance(listed, list) and other_value in listed):
         raise ArgumentError(
             f"'{name}' is {quote_value(value)} and '{other_name}' is {quote_value(other_value)}",
-            hint="they are one: give either",
+            hint="they are aliases: pass only one",
         )
 
 

@@ -57,7 +57,7 @@ class ToolExecutor:
         """
         queue = self._queues[pool]
         if queue.statistics().tasks_waiting >= _MAX_QUEUED:
-            raise BusyError("the server has as much to do as it can take")
+            raise BusyError("the server is busy: too many requests are waiting")
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=queue)
 
     async def answer(self, operation: Operation[_Context], context: _Context, call: Any) -> Any:

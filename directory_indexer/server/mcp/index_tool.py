@@ -111,7 +111,7 @@ class IndexVerbs:
         with self._collections.using(call.collection) as opened:
             running = opened.app.status.running()
         if running is None or (directory is not None and not run_covers(running, directory)):
-            raise NoRunError("no index run goes on there" if directory else "no index run goes on")
+            raise NoRunError("no index run is in progress there" if directory else "no index run is in progress")
         return running
 
     def _wait_until_ended(self, call: IndexCall, stopped: Sequence[Job | RunRecord]) -> Answer:

@@ -88,7 +88,7 @@ _MODEL_LOADING_NOTE = (
     "answered by keywords alone: the embedding model is still being loaded; repeat the call in a few "
     "seconds to search by meaning, too"
 )
-FETCH_URLS_HINT = "the operator of this server allows it with serving.fetch_urls in its configuration"
+FETCH_URLS_HINT = "the operator of this server can enable it with serving.fetch_urls"
 _MAX_COMPLETIONS = 100
 
 
@@ -211,7 +211,7 @@ class Tools:
         if not is_url(call.source):
             _, text = self.converted_file(call.source, call.collection)
         elif not self._config.serving.fetch_urls:
-            raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS_HINT)
+            raise UsageError("fetching from the web is disabled on this server", hint=FETCH_URLS_HINT)
         else:
             with self.collections.using(call.collection) as opened:
                 text = opened.app.converter.convert_url(call.source)

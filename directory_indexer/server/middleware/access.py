@@ -59,7 +59,7 @@ class Access:
         """
         if self.token and not self.needs_token:
             raise UsageError(
-                "there is a token, and --no-token", hint=f"leave out one; a token may be in {TOKEN_VARIABLE}"
+                "a token and --no-token exclude each other", hint=f"leave out one; a token may be in {TOKEN_VARIABLE}"
             )
         if has_keys and not self.needs_token:
             raise UsageError(
@@ -174,7 +174,7 @@ def server_url(access: Access) -> str:
         UsageError: the port changes at every start, or others could read the index without a token.
     """
     if access.address.port == 0:
-        raise UsageError("port 0 stands for another port at each start", hint="name the port: --http 127.0.0.1:8765")
+        raise UsageError("port 0 picks a new port at every start", hint="name the port: --http 127.0.0.1:8765")
     if access.token or not access.needs_token:
         access.require_safe(has_keys=False)
     is_everywhere = access.address.host in {"0.0.0.0", "::"}  # noqa: S104 - a comparison, not an address to listen on

@@ -158,31 +158,29 @@ def body_too_large(most: int) -> Problem:
 
 
 MISFRAMED = Problem(
-    400, "invalid_request", "a body has a Content-Length, or comes in chunks of HTTP/1.1, but not both", closes=True
+    400, "invalid_request", "a request has either a Content-Length or chunked encoding, not both", closes=True
 )
-MISDIRECTED = Problem(421, "misdirected", "the Host header names none of the names of this server")
-FOREIGN_ORIGIN = Problem(403, "foreign_origin", "web pages of another origin may not ask")
-KEY_REQUIRED = Problem(401, "unauthorized", "give a key that is valid: Authorization: Bearer KEY")
-RATE_EXCEEDED = Problem(429, "too_many_requests", "this key asks too often")
-TOO_MANY_REQUESTS = Problem(429, "too_many_requests", "this key has as much in hand as it may", retry_seconds=1)
-TOO_MANY_WRONG_KEYS = Problem(
-    429, "too_many_requests", "too many keys from your address were none; no key is looked at now"
-)
-BUSY = Problem(503, "busy", "the server has as much to do as it can take", retry_seconds=1)
-KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read now; the log of the server says why", 2)
-CLOSING = Problem(503, "closing", "the server is about to end", retry_seconds=5)
-INTERNAL_ERROR = Problem(500, "internal", "a bug: the log of the server has more under the id of this request")
+MISDIRECTED = Problem(421, "misdirected", "the Host header does not name this server")
+FOREIGN_ORIGIN = Problem(403, "foreign_origin", "requests from other origins are not allowed")
+KEY_REQUIRED = Problem(401, "unauthorized", "a valid key is required: Authorization: Bearer KEY")
+RATE_EXCEEDED = Problem(429, "too_many_requests", "this key exceeds its request rate")
+TOO_MANY_REQUESTS = Problem(429, "too_many_requests", "this key has too many requests in progress", retry_seconds=1)
+TOO_MANY_WRONG_KEYS = Problem(429, "too_many_requests", "too many invalid keys from your address; try again later")
+BUSY = Problem(503, "busy", "the server is busy: too many requests are waiting", retry_seconds=1)
+KEYS_UNREADABLE = Problem(503, "unavailable", "the keys cannot be read; see the server log", 2)
+CLOSING = Problem(503, "closing", "the server is shutting down", retry_seconds=5)
+INTERNAL_ERROR = Problem(500, "internal", "internal error: see the server log for this request id")
 
 
 def path_not_found() -> Problem:
     """Return the problem of an unknown path."""
-    return Problem(404, "not_found", "there is nothing at this path; /openapi.json tells what there is")
+    return Problem(404, "not_found", "nothing exists at this path; /openapi.json lists the operations")
 
 
 def method_not_allowed(methods: Sequence[str]) -> Problem:
     """Return the problem of an unsupported method of a path."""
     allowed = ", ".join(sorted(methods))
-    return Problem(405, "method_not_allowed", f"this path is asked by {allowed}", allowed=allowed)
+    return Problem(405, "method_not_allowed", f"this path accepts {allowed}", allowed=allowed)
 
 
 def collection_not_found(name: str) -> Problem:

@@ -25,17 +25,15 @@ from directory_indexer.server.startup import NAME
 from directory_indexer.storage.registry.operations import OperationKind
 
 _HTTP_STARTED = 202
-OPERATION_IN_PROGRESS = Problem(409, "occupied", "another administrative operation goes on")
-KEY_NOT_FOR_ALL = Problem(403, "forbidden", "a backup holds all collections, and this key is for some of them")
+OPERATION_IN_PROGRESS = Problem(409, "occupied", "another administrative operation is in progress")
+KEY_NOT_FOR_ALL = Problem(403, "forbidden", "a backup contains all collections, but this key is valid for some only")
 
 _HTTP_CREATED, _HTTP_OK, _HTTP_ACCEPTED, _GONE = 201, 200, 202, 204
 _COLLECTIONS_PATH = "/api/v1/collections"
 _DELETION_SECONDS = 20.0
 
-_MODEL_LOADING = Problem(503, "not_ready", "the model is being loaded; words answer already", retry_seconds=2)
-_INDEX_UNREADABLE = Problem(
-    503, "not_ready", "the index cannot be opened; the log of the server says why", retry_seconds=5
-)
+_MODEL_LOADING = Problem(503, "not_ready", "the model is being loaded; keyword search works already", retry_seconds=2)
+_INDEX_UNREADABLE = Problem(503, "not_ready", "the index cannot be opened; see the server log", retry_seconds=5)
 
 
 class Health(NamedTuple):
@@ -74,7 +72,7 @@ def back_up(services: Services, call: BackupCall) -> Reply:
         raise RefusedError(KEY_NOT_FOR_ALL)
     directory = backup_directory(services.collections.app.loaded, call.name)
     if directory.exists():
-        raise UsageError(f"there is a backup '{directory.name}' already", hint="give another name")
+        raise UsageError(f"a backup '{directory.name}' already exists", hint="use another name")
     return _start_operation(services, OperationKind.BACKUP, "", {"name": directory.name})
 
 

@@ -173,9 +173,9 @@ _UNSTORED_HEADERS: Final = frozenset({"content-length", "x-request-id"})
 INVALID_IDEMPOTENCY_KEY: Final = Problem(
     422, "invalid_request", "'Idempotency-Key' must be 1 to 200 printable ASCII characters without spaces"
 )
-KEY_OF_OTHER_REQUEST: Final = Problem(422, "key_used", "this Idempotency-Key came with another request before")
+KEY_OF_OTHER_REQUEST: Final = Problem(422, "key_used", "this Idempotency-Key was used for another request")
 REQUEST_IN_PROGRESS: Final = Problem(
-    409, "in_hand", "the request that came with this Idempotency-Key is still being answered", retry_seconds=1
+    409, "in_hand", "the request with this Idempotency-Key is still in progress", retry_seconds=1
 )
 KEY_FOR_JSON_LINES: Final = Problem(
     422, "invalid_request", "'Idempotency-Key' names one document; give each line an id"

@@ -27,7 +27,7 @@ from directory_indexer.server.mcp.budget import Budgets
 
 _OperationId = Annotated[
     str,
-    "Id of the operation, as its start or the list gave it.",
+    "Id of the operation, from its start or the list.",
     Field(pattern=r"^([a-z0-9-]{1,63}\.)?[a-z]+(-[a-z0-9]{1,24}){1,2}$", max_length=130),
 ]
 _NAME = Field(max_length=1000)
@@ -37,23 +37,23 @@ _HEADER = Field(max_length=1000)
 _RANGE = Field(pattern=r"^([1-9][0-9]{0,8}(-([1-9][0-9]{0,8})?)?)?$")
 
 CollectionInPath = Annotated[str, "Its name: lower-case letters, digits and hyphens.", COLLECTION]
-DocId = Annotated[str, "Id of the file or document, as hits and lists give it.", Field(pattern="^[a-z2-7]{24}$")]
-ClientId = Annotated[str, "What you call it: the same again replaces it. Else its name or address does.", _NAME]
+DocId = Annotated[str, "Id of the file or document, from a hit or a list.", Field(pattern="^[a-z2-7]{24}$")]
+ClientId = Annotated[str, "Your own id; sending it again replaces the document. Default: its name or URL.", _NAME]
 Text = Annotated[
-    str, "The text, read as its file name says, or as Markdown.", Field(min_length=1, max_length=10_000_000)
+    str, "The text, in the format of its file name, or Markdown.", Field(min_length=1, max_length=10_000_000)
 ]
 TextName = Annotated[str, "Its file name; also as filename of metadata.", _NAME]
-Url = Annotated[str, "Its address, of http or https.", Field(min_length=1, max_length=2000)]
+Url = Annotated[str, "Its http or https URL.", Field(min_length=1, max_length=2000)]
 Title = Annotated[str, "Its title.", _NAME]
 SenderMetadata = Annotated[
     Mapping[str, Any],
-    "Anything to say of it: author, tags, created, language and subject are searched for, all of it comes back.",
+    "Extra metadata: author, tags, created, language and subject are searchable, all of it is returned.",
     Field(max_length=200),
 ]
-ConflictAction = Annotated[OnConflict, "What becomes of a document that is there by the same id, name or address."]
-AllowSecrets = Annotated[bool, "Mask secrets in the index and keep them in the original, in place of refusing them."]
-WaitFor = Annotated[Wait, "Answer when it is kept, can be found by words, or by meaning, too."]
-WaitSeconds = Annotated[Number, "Answer after so many seconds in any case.", Field(ge=0, le=50)]
+ConflictAction = Annotated[OnConflict, "What happens to an existing document with this id, name or URL."]
+AllowSecrets = Annotated[bool, "Mask secrets in the index and keep them in the original, instead of refusing them."]
+WaitFor = Annotated[Wait, "Answer when it is stored, keyword-searchable or fully indexed."]
+WaitSeconds = Annotated[Number, "Answer after this many seconds in any case.", Field(ge=0, le=50)]
 
 
 class ListedState(StrEnum):
@@ -67,7 +67,7 @@ class ListedState(StrEnum):
     DELETING = "deleting"
 
 
-OfState = Annotated[ListedState, "Only documents that were sent and are in this state; any: files and documents alike."]
+OfState = Annotated[ListedState, "Only sent documents in this state; any: files and documents."]
 
 
 class NoArguments(NamedTuple):
@@ -80,7 +80,7 @@ class DocumentsCall(NamedTuple):
     collection: InCollection = DEFAULT
     path: Below = ""
     state: OfState = ListedState.ANY
-    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=500)] = 100
+    limit: Annotated[Number, "Maximum number to return.", Field(ge=1, le=500)] = 100
     cursor: Cursor = ""
 
 
@@ -99,8 +99,8 @@ class PreviewCall(NamedTuple):
 
     doc_id: DocId
     collection: InCollection = DEFAULT
-    query: Annotated[str, "What is marked in it.", _QUERY] = ""
-    line: Annotated[Number, "The line to look at: a long document is given around it.", _POSITION] = 1
+    query: Annotated[str, "A query whose matches are highlighted.", _QUERY] = ""
+    line: Annotated[Number, "The line to show; of a long document only the text around it is returned.", _POSITION] = 1
 
 
 class PageCall(NamedTuple):
@@ -109,7 +109,7 @@ class PageCall(NamedTuple):
     doc_id: DocId
     page: Annotated[Number, "Its number, from 1.", _POSITION]
     collection: InCollection = DEFAULT
-    query: Annotated[str, "What is marked on it.", _QUERY] = ""
+    query: Annotated[str, "A query whose matches are highlighted.", _QUERY] = ""
 
 
 class SimilarCall(NamedTuple):
@@ -117,7 +117,7 @@ class SimilarCall(NamedTuple):
 
     doc_id: DocId
     collection: InCollection = DEFAULT
-    limit: Annotated[Number, "Most files to answer.", Field(ge=1, le=50)] = 10
+    limit: Annotated[Number, "Maximum number of files.", Field(ge=1, le=50)] = 10
 
 
 class SentDocumentCall(NamedTuple):
@@ -134,9 +134,9 @@ class OriginalCall(NamedTuple):
     collection: InCollection = DEFAULT
     range: Annotated[str, "Only these bytes, as in bytes=0-999 or bytes=-500.", _HEADER, Only.PROGRAMS] = ""
     if_range: Annotated[
-        str, "Only parts of the document with this entity tag, else all of it.", _HEADER, Only.PROGRAMS
+        str, "Return parts only if the document has this entity tag, otherwise all of it.", _HEADER, Only.PROGRAMS
     ] = ""
-    if_none_match: Annotated[str, "Nothing, if it has one of these entity tags.", _HEADER, Only.PROGRAMS] = ""
+    if_none_match: Annotated[str, "Return nothing if it has one of these entity tags.", _HEADER, Only.PROGRAMS] = ""
 
 
 class RefreshCall(NamedTuple):
@@ -169,7 +169,7 @@ class UrlCall(NamedTuple):
     url: Url
     collection: InCollection = DEFAULT
     id: Annotated[ClientId, Only.PROGRAMS] = ""
-    filename: Annotated[str, "Its file name, if not the one of the address.", _NAME, Only.PROGRAMS] = ""
+    filename: Annotated[str, "Its file name, if not that of the URL.", _NAME, Only.PROGRAMS] = ""
     title: Title = ""
     metadata: SenderMetadata = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: Annotated[ConflictAction, Only.PROGRAMS] = OnConflict.REPLACE
@@ -181,13 +181,13 @@ class UrlCall(NamedTuple):
 class FileCall(NamedTuple):
     """A file to be kept and found."""
 
-    filename: Annotated[str, "Its file name, which tells how it is read.", Field(min_length=1, max_length=1000)]
+    filename: Annotated[str, "Its file name, which decides its format.", Field(min_length=1, max_length=1000)]
     collection: InCollection = DEFAULT
     id: ClientId = ""
     title: Title = ""
     author: Annotated[Texts, "Who wrote it.", Field(max_length=20)] = ()
-    tag: Annotated[Texts, "Tags, to find it by.", Field(max_length=20)] = ()
-    metadata: Annotated[str, "Anything else to say of it: an object as JSON.", Field(max_length=16_384)] = ""
+    tag: Annotated[Texts, "Tags.", Field(max_length=20)] = ()
+    metadata: Annotated[str, "Extra metadata: a JSON object.", Field(max_length=16_384)] = ""
     on_conflict: ConflictAction = OnConflict.REPLACE
     allow_secrets: AllowSecrets = False
     wait: WaitFor = Wait.WORDS
@@ -200,7 +200,7 @@ class ShownDocumentsCall(NamedTuple):
     collection: InCollection = DEFAULT
     path: Below = ""
     state: OfState = ListedState.ANY
-    limit: Annotated[Number, "Most of them to answer.", Field(ge=1, le=100)] = 20
+    limit: Annotated[Number, "Maximum number to return.", Field(ge=1, le=100)] = 20
     cursor: Cursor = ""
 
 
@@ -216,7 +216,7 @@ class ShownDocumentCall(NamedTuple):
 class ConvertAndIngestCall(NamedTuple):
     """An address, or an indexed file, that an assistant sends."""
 
-    uri: Annotated[str, "Address, or path or file: URI of an indexed file.", Field(min_length=1, max_length=4096)]
+    uri: Annotated[str, "URL, or path or file: URI of an indexed file.", Field(min_length=1, max_length=4096)]
     collection: InCollection = DEFAULT
 
 
@@ -230,16 +230,14 @@ class DescribeCall(NamedTuple):
     """The description of a collection."""
 
     collection: CollectionInPath
-    description: Annotated[str | None, "What it is for; left as it is if nothing is said.", Field(max_length=2000)] = (
-        None
-    )
+    description: Annotated[str | None, "What it is for; unchanged if omitted.", Field(max_length=2000)] = None
 
 
 class OperationCall(NamedTuple):
     """An operation."""
 
     operation_id: _OperationId
-    wait: Annotated[Number, "Wait so many seconds for it to end before answering.", Field(ge=0, le=50)] = 0
+    wait: Annotated[Number, "Wait up to this many seconds for its end.", Field(ge=0, le=50)] = 0
 
 
 class NamedOperationCall(NamedTuple):
@@ -259,13 +257,13 @@ class BackupCall(NamedTuple):
 
     name: Annotated[
         str,
-        "What its directory is called; the moment if nothing is said.",
+        "Name of its directory; default: the current time.",
         Field(pattern="^([A-Za-z0-9][A-Za-z0-9_-]{0,63})?$"),
     ] = ""
 
 
 _PATH = Field(min_length=1, max_length=4096)
-_Confirmation = Annotated[str, "The confirmation that the look gave.", Field(min_length=1, max_length=100)]
+_Confirmation = Annotated[str, "The confirmation returned by the preview.", Field(min_length=1, max_length=100)]
 _TypedDirectory = Annotated[str, "The directory: an absolute path, or one that begins with ~.", _PATH]
 _TrackedDirectory = Annotated[str, "The tracked directory.", _PATH]
 
@@ -276,7 +274,7 @@ class DirectoriesCall(NamedTuple):
     path: Below = ""
     collection: InCollection = DEFAULT
     depth: Annotated[Number, "How many levels of directories to list.", Field(ge=1, le=6)] = 2
-    most: Annotated[Number, "How many directories to list in each at most.", Field(ge=1, le=200)] = 40
+    most: Annotated[Number, "Maximum number of directories in each.", Field(ge=1, le=200)] = 40
 
 
 class NeighboursCall(NamedTuple):
@@ -284,22 +282,22 @@ class NeighboursCall(NamedTuple):
 
     doc_id: DocId
     collection: InCollection = DEFAULT
-    limit: Annotated[Number, "How many passages to answer at most.", Field(ge=1, le=300)] = 120
+    limit: Annotated[Number, "Maximum number of passages.", Field(ge=1, le=300)] = 120
 
 
 class LeftOutCall(NamedTuple):
     """A list of files that are not in the index."""
 
     path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
-    reason: Annotated[str, "Only for this reason; ignored: what rules leave out.", Field(max_length=40)] = ""
-    limit: Annotated[Number, "How many to answer at most.", Field(ge=1, le=500)] = 100
-    offset: Annotated[Number, "How many to skip.", Field(ge=0, le=1_000_000)] = 0
+    reason: Annotated[str, "Only for this reason; ignored: excluded by rules.", Field(max_length=40)] = ""
+    limit: Annotated[Number, "Maximum number to return.", Field(ge=1, le=500)] = 100
+    offset: Annotated[Number, "Number to skip.", Field(ge=0, le=1_000_000)] = 0
 
 
 class NearMissesCall(NamedTuple):
     """Files outside the index that a query with few hits may refer to."""
 
-    query: Annotated[str, "The query, as it was searched for.", Field(max_length=MAX_CHARACTERS)]
+    query: Annotated[str, "The query that was searched for.", Field(max_length=MAX_CHARACTERS)]
     path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""
     types: Types = ()
 
@@ -313,16 +311,14 @@ class LookAtDirectoryCall(NamedTuple):
 class SuggestedDirectoriesCall(NamedTuple):
     """The path of a directory to add, as far as it was typed."""
 
-    path: Annotated[
-        str, "The beginning of its path; empty: directories that most people have.", Field(max_length=4096)
-    ] = ""
+    path: Annotated[str, "The beginning of its path; empty: common directories.", Field(max_length=4096)] = ""
 
 
 class ChangesCall(NamedTuple):
     """A moment of the index that is known already."""
 
-    moment: Annotated[str, "The moment of the last answer.", Field(max_length=500)] = ""
-    wait: Annotated[Number, "Wait so many seconds for another moment before answering.", Field(ge=0, le=50)] = 0
+    moment: Annotated[str, "The moment in the previous answer.", Field(max_length=500)] = ""
+    wait: Annotated[Number, "Wait up to this many seconds for another moment.", Field(ge=0, le=50)] = 0
 
 
 class AddDirectoryCall(NamedTuple):
@@ -347,4 +343,6 @@ class ChangeSettingCall(NamedTuple):
     """A setting that is to have another value."""
 
     key: Annotated[str, "The setting.", Field(max_length=100)]
-    value: Annotated[str, "The value, as a variable would have it; empty: its default.", Field(max_length=20_000)] = ""
+    value: Annotated[str, "The value, as in an environment variable; empty: its default.", Field(max_length=20_000)] = (
+        ""
+    )

@@ -214,7 +214,7 @@ class IndexRuns:
         """
         state = self.state(collection, name).state
         if state != Outcome.PAUSED:
-            raise ConflictError(f"the operation is {state}", hint="only what is paused can be resumed")
+            raise ConflictError(f"the operation is {state}", hint="only paused operations can be resumed")
         return self._register_job(collection, self._tools.jobs.of(collection).resume())
 
     def _register_job(self, collection: str, job: Job | RunRecord) -> OperationEntry:

@@ -152,7 +152,7 @@ def delete(services: Services, call: SentDocumentCall) -> Reply:
     with services.collections.using(call.collection) as opened:
         if opened.documents.get(call.doc_id) is None:
             document(services, DocumentCall(call.doc_id, call.collection))
-            raise ConflictError("this is a file of a tracked directory", hint="it is gone when its file is")
+            raise ConflictError("this is a file of a tracked directory", hint="delete the file itself to remove it")
     is_gone = services.documents.delete(call.collection, call.doc_id, seconds=_DELETION_SECONDS)
     return Reply(None, _HTTP_NO_CONTENT if is_gone else _HTTP_ACCEPTED, {})
 
@@ -243,9 +243,9 @@ def _parse_cursor(cursor: str) -> tuple[str, str]:
     try:
         content = base64.b64decode(cursor, altchars=b"-_", validate=True).decode()
     except ValueError as error:
-        raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor") from error
+        raise UsageError("invalid cursor: no list returned it", hint="repeat without cursor") from error
     if content[:1] not in {_FILES_PART, _DOCUMENTS_PART}:
-        raise UsageError("the cursor is not one that a list gave", hint="repeat without cursor")
+        raise UsageError("invalid cursor: no list returned it", hint="repeat without cursor")
     return content[0], content[1:]
 
 

@@ -250,7 +250,7 @@ def _reply_with_state(sent: IngestResult, request: IngestRequest) -> Reply:
 
 def _fetch_if_allowed(services: Services, fetch: Callable[[], IngestResult]) -> IngestResult:
     if not services.collections.app.loaded.config.serving.fetch_urls:
-        raise UsageError("this server fetches nothing from the web", hint=FETCH_URLS_HINT)
+        raise UsageError("fetching from the web is disabled on this server", hint=FETCH_URLS_HINT)
     try:
         return fetch()
     except UnavailableError as error:

@@ -22,7 +22,7 @@ from directory_indexer.server.rest.operations import Reply, Services, StreamedFi
 _HTTP_OK, _PARTIAL_CONTENT, _NOT_MODIFIED = 200, 206, 304
 _ATTEMPTS = 5
 
-RANGE_NOT_SATISFIABLE = Problem(416, "unsatisfiable_range", "no byte that is asked for is there")
+RANGE_NOT_SATISFIABLE = Problem(416, "unsatisfiable_range", "the requested range is outside the document")
 
 _RANGE_PATTERN: Final = re.compile(r"\s*(\d{0,18})\s*-\s*(\d{0,18})\s*")
 _MAX_RANGES: Final = 20

@@ -117,7 +117,7 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
         raise UsageError(f"{call.key}{mistake.place}: {mistake.words}")
     settings = {setting.key: setting for setting in _reload_config(services).settings}
     if settings[call.key].source == Source.ENVIRONMENT:
-        raise ConflictError(f"{settings[call.key].origin} is set, which is stronger", hint="unset it first")
+        raise ConflictError(f"{settings[call.key].origin} is set and takes precedence", hint="unset it first")
     path = os.path.realpath(str(settings["config_file"].value))
     try:
         file = read_file(path, [os.path.dirname(path)])
@@ -220,7 +220,9 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
         try:
             n_files = opened.app.indexer.forget(exact_text(root), wait=False)
         except LockedError as error:
-            raise ConflictError("an index run goes on", hint="pause or stop it, then forget the directory") from error
+            raise ConflictError(
+                "an index run is in progress", hint="pause or stop it, then forget the directory"
+            ) from error
         notes = opened.app.docstore.upkeep.left_behind()
     with contextlib.suppress(OSError):  # it may contain file names of the directory
         (services.collections.app.loaded.data_dir / "dirindex.log").unlink(missing_ok=True)
@@ -305,7 +307,7 @@ class Confirmations:
         with self._lock:
             pending = self._pending.pop(confirmation, None)
         if pending is None or pending.act is not act or self._clock() > pending.expires_at:
-            raise ConflictError("the confirmation is unknown, used or expired", hint="look at the directory again")
+            raise ConflictError("the confirmation is unknown, used or expired", hint="request the preview again")
         return pending.path
 
 

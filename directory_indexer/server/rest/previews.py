@@ -114,7 +114,7 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
     with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         if snapshot.files.masked(path):
-            raise UsageError("it holds secrets, which can only be masked in its text")
+            raise UsageError("it contains secrets, which can be masked only in its text")
         if change_on_disk(snapshot, path):
             raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
         plan = highlighting_plan(snapshot, call.query)

@@ -26,7 +26,7 @@ from directory_indexer.server.mcp.arguments import invalid_argument_error, parse
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.operations import HttpOperation
 
-INVALID_JSON = Problem(400, "invalid_json", "the body is no JSON object")
+INVALID_JSON = Problem(400, "invalid_json", "the body is not a JSON object")
 JSON_REQUIRED = Problem(415, "unsupported_media_type", "the body must be application/json")
 
 JSON_TYPE, JSON_LINES_TYPE = "application/json", "application/x-ndjson"

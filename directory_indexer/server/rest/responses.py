@@ -100,12 +100,12 @@ PROBLEMS: tuple[tuple[type[DirIndexError], Problem], ...] = (
     (LockedError, Problem(503, "locked", _DETAIL_FROM_ERROR, _RETRY_SECONDS)),
     (
         ProviderError,
-        Problem(503, "provider", "the service that embeds cannot be used now; mode keyword can", _RETRY_SECONDS),
+        Problem(503, "provider", "the embedding service is unavailable; mode keyword still works", _RETRY_SECONDS),
     ),
-    (DiskFullError, Problem(507, "disk_full", "there is no room left on the disk of the server", _LONG_RETRY_SECONDS)),
+    (DiskFullError, Problem(507, "disk_full", "the disk of the server is full", _LONG_RETRY_SECONDS)),
     (
         UnavailableError,
-        Problem(503, "unavailable", "the index cannot be used now; the log of the server says why", _RETRY_SECONDS),
+        Problem(503, "unavailable", "the index is unavailable; see the server log", _RETRY_SECONDS),
     ),
 )
 """The first matching row applies. An empty detail is replaced by the message, which is about the client's input."""

@@ -48,9 +48,9 @@ _SESSION_ROUTE = Route(_SESSION_PATH, None, _MAX_CODE_BYTES)
 _READ_METHODS = ("GET", "HEAD")
 
 PROGRAM_UNAVAILABLE = Problem(503, "unavailable", "")
-INVALID_LOGIN_CODE = Problem(401, "unauthorized", "the code was used, or is too old: run dirindex ui again")
-SESSION_REQUIRED = Problem(401, "unauthorized", "only the page may ask for this")
-FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may ask for this")
+INVALID_LOGIN_CODE = Problem(401, "unauthorized", "the code was used or has expired: run dirindex ui again")
+SESSION_REQUIRED = Problem(401, "unauthorized", "only the page may request this")
+FOREIGN_PAGE = Problem(403, "foreign_origin", "only the page itself may request this")
 
 INDEX_FILE: Final = "index.html"
 _STATIC: Final = "static"
@@ -190,7 +190,7 @@ def _parse_target(body: Mapping[str, object]) -> OpenTarget:
         case {"doc_id": str(doc_id), "how": str(how), "line": int(line), "page": int(page)} if how in set(OpenWith):
             if not invalid_character_in(doc_id):
                 return OpenTarget(doc_id, OpenWith(how), max(line, 1), max(page, 0))
-    raise UsageError("doc_id, how, line and page say what is opened")
+    raise UsageError("give doc_id, how, line and page")
 
 
 def _static_file_response(request: Request, name: str) -> Response:

@@ -81,7 +81,7 @@ def command_to_open(target: OpenTarget, path: FilePath, kind: str, environ: Mapp
         return editor
     if not is_safe_to_open(path, kind):
         raise UsageError(
-            f"{display(path)} is not handed to the desktop, which might run it",
+            f"{display(path)} is not opened: the desktop might execute it",
             hint="set EDITOR to an editor that opens its own window",
         )
     return viewer_command(exact, target.page or None) or system_command(exact)

@@ -55,7 +55,7 @@ Right = TypeVar("Right")
 UPDATING: Final = ""
 """The state of a ledger while the cluster index is being written."""
 
-_REPAIR_HINT = "dirindex doctor --repair mends it"
+_REPAIR_HINT = "dirindex doctor --repair repairs it"
 
 _BATCH_PASSAGES: Final = 2000
 _BATCH_FILES: Final = 1000
@@ -216,7 +216,9 @@ class ClusterIndex(ClusterCopy):
     def _finding(self) -> Finding:
         manifest = self.reader.manifest()
         if manifest is None:
-            return Finding("cluster index", Verdict.WARNING, f"'{self.reader.name}' is not there yet", "dirindex index")
+            return Finding(
+                "cluster index", Verdict.WARNING, f"'{self.reader.name}' does not exist yet", "dirindex index"
+            )
         self._require_own(manifest, self.docstore.index_id())
         if n_unreadable := sum(1 for _ in self.reader.unreadable(manifest.passages)):
             message = f"{n_unreadable} points of the cluster index are not as dirindex writes them"

@@ -1,4 +1,4 @@
-"""Base of all queries on one snapshot of the index, the part of the index that a run or a count covers, and errors.
+"""Base classes of queries and writes of the database, the scope of a run or a count, and translation of errors.
 
 A chunk lies in each tracked directory that has a file with its text, whichever of these files owns it.
 """
@@ -44,7 +44,7 @@ def translated_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{error.filename}: {error.strerror}", hint="choose another place with --data-dir") from error
 
 
-REPAIR_HINT = "dirindex doctor --repair mends it, or sets the database aside and builds the index again"
+REPAIR_HINT = "dirindex doctor --repair repairs it, or sets the database aside and builds the index again"
 _CHECK_HINT = "dirindex doctor checks the index"
 _ERRORS_BY_CODE = {sqlite3.SQLITE_CORRUPT: CorruptIndexError, sqlite3.SQLITE_NOTADB: CorruptIndexError}
 _HINTS_BY_CODE = {

@@ -84,7 +84,8 @@ class Keys:
         """
         if not _NAME_PATTERN.fullmatch(name):
             raise UsageError(
-                f"'{name}' is no name for a key", hint="1 to 64 letters, digits and . _ @ - name whom or what it is for"
+                f"'{name}' is not a valid name for a key",
+                hint="1 to 64 letters, digits and . _ @ - name whom or what it is for",
             )
         secret = f"{PREFIX}{secrets.token_urlsafe(32)}"
         now = time.time()
@@ -94,7 +95,7 @@ class Keys:
         values = (key.name, key.digest, key.right, listed, key.created_at, key.expires_at)
         with self._registry.writing() as connection:
             if connection.execute("SELECT 1 FROM keys WHERE name = ?", (name,)).fetchone():
-                raise UsageError(f"there is a key '{name}'", hint=f"dirindex key revoke {name} takes it back")
+                raise UsageError(f"a key '{name}' already exists", hint=f"dirindex key revoke {name} revokes it")
             connection.execute(_INSERT, values)
         return key, secret
 

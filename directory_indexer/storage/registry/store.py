@@ -108,7 +108,7 @@ def _translated_errors(path: Path) -> Iterator[None]:
         raise StoreError(f"{error.filename or path}: {error.strerror}", hint=_OTHER_PLACE_HINT) from error
 
 
-REPAIR_HINT = "dirindex doctor --repair mends damaged rows, or takes them out, and keeps a copy of what was there"
+REPAIR_HINT = "dirindex doctor --repair repairs damaged rows, or takes them out, and keeps a copy of what was there"
 _OTHER_PLACE_HINT = "choose another place with --data-dir"
 _RESTORE_HINT = "bring it back from a backup, for nothing else has what is in it; set aside, a new one is made"
 _HINTS = {

@@ -63,7 +63,7 @@ _FAILURES_BY_STATUS: Mapping[int, QdrantFailure] = {
     403: _KEY_REFUSED_FAILURE,
     404: QdrantFailure(
         "{server} does not have the vectors of this index: {text}",
-        "dirindex index makes the vectors again from the stored texts",
+        "dirindex index rebuilds the vectors from the stored texts",
         is_transient=False,
         has_lost_vectors=True,
     ),

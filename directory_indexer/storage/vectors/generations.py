@@ -44,7 +44,7 @@ _PARSE_ERRORS = (ValueError, TypeError, RecursionError)
 _MAPPED_WHOLE_BYTES = 1 << 24
 """The engine reads small files as a whole when it opens them, and only the used pages of larger ones."""
 
-_HINT = "dirindex index makes the vectors again from the stored texts"
+_HINT = "dirindex index rebuilds the vectors from the stored texts"
 
 
 class GenerationFiles:

@@ -133,7 +133,7 @@ class QdrantServer:
         if generation and not client.collection_exists(self._name):
             raise VectorsLostError(
                 f"the collection '{self._name}' is gone from the Qdrant server at {self._connection.address.url}",
-                hint="dirindex index makes the vectors again from the stored texts",
+                hint="dirindex index rebuilds the vectors from the stored texts",
             )
         ensure_collection(client, self._plan, dimensions=self._dimensions)
 

@@ -86,7 +86,10 @@ def test_the_token_goes_to_the_server_and_is_not_taken_elsewhere() -> None:
     heard: list[bytes] = []
     with Loopback(_saying(_answer(b"{}"), elsewhere)) as other:
         redirection = _answer(b"", "307 Temporary Redirect", f"Location: {other.url}/mcp")
-        with Loopback(_saying(redirection, heard)) as server, pytest.raises(UnavailableError, match="sends elsewhere"):
+        with (
+            Loopback(_saying(redirection, heard)) as server,
+            pytest.raises(UnavailableError, match="not followed"),
+        ):
             _list(server.url)
     assert b"Bearer a-token-of-a-test" in heard[0]
     assert elsewhere == []
@@ -191,7 +194,7 @@ def test_a_refusal_of_any_length_is_told_briefly() -> None:
 
 def test_a_name_that_stands_for_this_machine_must_lead_to_it() -> None:
     address = remote_address("http://localhost:1")
-    with pytest.raises(UnavailableError, match="does not lead to this machine"):
+    with pytest.raises(UnavailableError, match="is not this machine"):
         _send(Exchange(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]))
 
 
@@ -204,6 +207,6 @@ def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.
 
     with Loopback(serve) as server:
         address = remote_address(server.url.replace("http://", "https://"))
-        with pytest.raises(UnavailableError, match="does not prove who it is"):
+        with pytest.raises(UnavailableError, match="has no valid TLS certificate"):
             _send(Exchange(address, _TOKEN))
     assert b"".join(heard) == b""

@@ -59,7 +59,7 @@ def test_a_file_may_be_named_by_its_uri(place: Place) -> None:
 
 
 def test_an_address_is_fetched_only_where_the_configuration_allows_it(place: Place) -> None:
-    with pytest.raises(UsageError, match="fetches nothing from the web"):
+    with pytest.raises(UsageError, match="fetching from the web is disabled"):
         place.files.convert_url("https://example.org/")
 
 

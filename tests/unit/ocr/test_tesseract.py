@@ -101,7 +101,7 @@ def test_the_command_hears_of_no_key_and_of_the_place_of_its_data(
 
 def test_another_command_of_that_name_is_refused(standin: Standin) -> None:
     standin.tell(says="usage: tesseract [--hypercube]")
-    with pytest.raises(ExtractionError, match="does not say that it is Tesseract"):
+    with pytest.raises(ExtractionError, match="is not Tesseract"):
         installed(standin)
 
 

@@ -312,7 +312,7 @@ def test_a_bug_is_told_as_one_without_its_words(log: Callable[[], list[dict[str,
 
 def test_too_much_to_do_is_no_bug(log: Callable[[], list[dict[str, Any]]]) -> None:
     def refuse() -> None:
-        raise BusyError("the server has as much to do as it can take")
+        raise BusyError("the server is busy: too many requests are waiting")
 
     answer = World(Application(refuse)).ask()
     assert (answer.status, answer.error) == (503, "busy")

@@ -43,7 +43,7 @@ def test_who_comes_when_the_queue_is_full_is_told_so_at_once_and_others_are_answ
 
 
 def test_both_kinds_of_clients_are_told_to_come_back() -> None:
-    error = BusyError("the server has as much to do as it can take")
+    error = BusyError("the server is busy: too many requests are waiting")
     assert "repeat the call" in format_error_with_next_call(error)
     problem = problem_of_error(error)
     assert (problem.status, problem.error) == (503, "busy")

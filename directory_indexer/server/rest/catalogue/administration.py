@@ -28,7 +28,7 @@ COLLECTION_OPERATIONS = (
     HttpOperation(
         "listCollections",
         "List collections",
-        "List the collections that the key is for.",
+        "List the collections that the key grants access to.",
         arguments.NoArguments,
         CollectionsAnswer,
         administration.collections,
@@ -39,8 +39,8 @@ COLLECTION_OPERATIONS = (
     ),
     HttpOperation(
         "getCollection",
-        "Look at a collection",
-        "Tell how a collection stands.",
+        "Get a collection",
+        "Return the state of a collection.",
         arguments.CollectionCall,
         CollectionEntry,
         administration.collection,
@@ -50,8 +50,8 @@ COLLECTION_OPERATIONS = (
     ),
     HttpOperation(
         "putCollection",
-        "Make or describe a collection",
-        "Make a collection, or say what one is for that there is.",
+        "Create or describe a collection",
+        "Create a collection, or change the description of an existing one.",
         arguments.DescribeCall,
         CollectionEntry,
         administration.put_collection,
@@ -60,13 +60,13 @@ COLLECTION_OPERATIONS = (
         route="PUT /api/v1/collections/{collection}",
         status=201,
         failures={**COLLECTION_NOT_FOUND, 409: "It is being deleted."},
-        also={200: "It was there already."},
+        also={200: "It existed already."},
         links=LINKS_TO_COLLECTION,
     ),
     HttpOperation(
         "deleteCollection",
         "Delete a collection",
-        "Delete a collection with all that is in it. It is gone for everybody at once.",
+        "Delete a collection with its contents. It disappears for everyone at once.",
         arguments.CollectionCall,
         None,
         administration.delete_collection,
@@ -75,7 +75,7 @@ COLLECTION_OPERATIONS = (
         route="DELETE /api/v1/collections/{collection}",
         status=204,
         failures=COLLECTION_NOT_FOUND,
-        also={202: "It is gone for everybody, and is removed from the disk when nobody writes to it any more."},
+        also={202: "It has disappeared for everyone, and is removed from the disk when nobody writes to it any more."},
     ),
 )
 
@@ -84,8 +84,8 @@ PROGRESS_OPERATIONS = (
     HttpOperation(
         "index",
         "Index or refresh",
-        "Bring indexed directories up to date, or add one that the operator of this server allows. It goes on in the "
-        "background: Location says where to ask how it stands.",
+        "Update indexed directories, or add one that the operator of this server allows. Runs in the background; poll "
+        "the URL in Location.",
         IndexCall,
         OperationEntry,
         background.start,
@@ -99,7 +99,7 @@ PROGRESS_OPERATIONS = (
     HttpOperation(
         "listOperations",
         "List operations",
-        "List what goes on in a collection, and went on lately: administrative work, ingests and index runs, whoever "
+        "List current and recent operations of a collection: administrative work, ingests and index runs, whoever "
         "started them.",
         arguments.AdminCall,
         OperationList,
@@ -110,8 +110,8 @@ PROGRESS_OPERATIONS = (
     ),
     HttpOperation(
         "getOperation",
-        "Look at an operation",
-        "Tell how an operation stands, at once or when it has ended.",
+        "Get an operation",
+        "Return the state of an operation, at once or when it has ended.",
         arguments.OperationCall,
         OperationEntry,
         background.operation,
@@ -122,8 +122,8 @@ PROGRESS_OPERATIONS = (
     HttpOperation(
         "cancelOperation",
         "Cancel an operation",
-        "Ask an operation to stop at the end of the step in hand. What was indexed stays; a document whose ingest is "
-        "cancelled is as it was before, or deleted if it is new.",
+        "Request an operation to stop after its current step. What was indexed stays; a document whose ingest is "
+        "cancelled returns to its previous version, or is deleted if it is new.",
         arguments.NamedOperationCall,
         OperationEntry,
         background.cancel,
@@ -137,7 +137,7 @@ PROGRESS_OPERATIONS = (
     HttpOperation(
         "pauseOperation",
         "Pause an operation",
-        "Ask an operation to go no further, at the end of the step in hand, until it is resumed.",
+        "Request an operation to pause after its current step, until it is resumed.",
         arguments.NamedOperationCall,
         OperationEntry,
         background.pause,
@@ -151,7 +151,7 @@ PROGRESS_OPERATIONS = (
     HttpOperation(
         "resumeOperation",
         "Resume an operation",
-        "Let an operation go on that was paused.",
+        "Resume a paused operation.",
         arguments.NamedOperationCall,
         OperationEntry,
         background.resume,
@@ -169,7 +169,7 @@ ADMIN_OPERATIONS = (
     HttpOperation(
         "optimize",
         "Optimise a collection",
-        "Check the index of a collection, mend what can be mended, and write it anew without gaps.",
+        "Check the index of a collection, repair what can be repaired, and compact it.",
         arguments.AdminCall,
         OperationEntry,
         administration.start_handler(OperationKind.OPTIMIZE),
@@ -182,7 +182,7 @@ ADMIN_OPERATIONS = (
     ),
     HttpOperation(
         "rebuild",
-        "Read everything again",
+        "Rebuild a collection",
         "Read all files and documents of a collection again, changed or not.",
         arguments.AdminCall,
         OperationEntry,
@@ -196,8 +196,8 @@ ADMIN_OPERATIONS = (
     ),
     HttpOperation(
         "backup",
-        "Make a backup",
-        "Write a backup of all collections into the directory that the operator of this server names.",
+        "Create a backup",
+        "Write a backup of all collections to the directory that the operator of this server has configured.",
         arguments.BackupCall,
         OperationEntry,
         administration.back_up,
@@ -212,8 +212,8 @@ ADMIN_OPERATIONS = (
     HttpOperation(
         "purge",
         "Purge a collection",
-        "Remove for good what was deleted from a collection, so that nothing of it stays on the disk; and forget what "
-        "is kept of requests and operations that have ended.",
+        "Erase deleted data of a collection from the disk, and delete the records of requests and operations that "
+        "have ended.",
         arguments.AdminCall,
         OperationEntry,
         administration.start_handler(OperationKind.PURGE),
@@ -231,7 +231,7 @@ SERVICE_OPERATIONS = (
     HttpOperation(
         "health",
         "Health",
-        "Say that the server is there.",
+        "Return success while the server runs.",
         arguments.NoArguments,
         Health,
         administration.health,
@@ -242,7 +242,7 @@ SERVICE_OPERATIONS = (
     HttpOperation(
         "live",
         "Liveness",
-        "Say that the server is there; for probes that start it again if not.",
+        "Return success while the server runs; for liveness probes.",
         arguments.NoArguments,
         Health,
         administration.health,
@@ -253,7 +253,7 @@ SERVICE_OPERATIONS = (
     HttpOperation(
         "ready",
         "Readiness",
-        "Say whether questions are answered as they should be. The first who asks has the model loaded.",
+        "Return whether the server is ready to search. The first request starts loading the model.",
         arguments.NoArguments,
         Readiness,
         administration.ready,
@@ -265,7 +265,7 @@ SERVICE_OPERATIONS = (
     HttpOperation(
         "metrics",
         "Metrics",
-        "What requests came to, as Prometheus reads it.",
+        "Metrics of requests in the Prometheus text format.",
         arguments.NoArguments,
         None,
         administration.metrics,
@@ -276,7 +276,7 @@ SERVICE_OPERATIONS = (
     HttpOperation(
         "openapi",
         "OpenAPI",
-        "This API for programs.",
+        "The OpenAPI document of this API.",
         arguments.NoArguments,
         None,
         administration.documentation_page(OPENAPI_PATH),
@@ -287,7 +287,7 @@ SERVICE_OPERATIONS = (
     HttpOperation(
         "docs",
         "Documentation",
-        "This API for people.",
+        "The documentation of this API.",
         arguments.NoArguments,
         None,
         administration.documentation_page(DOCS_PATH),

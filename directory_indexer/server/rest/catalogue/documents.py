@@ -24,18 +24,18 @@ DOCUMENT_NOT_FOUND = {404: "There is no such document."}
 OPERATION_NOT_FOUND = {404: "There is no such operation."}
 NOT_INDEXED = {404: "There is no such collection, or nothing is indexed at this path."}
 SUCCESSES_OF_SENDING = {
-    200: "It was there already, and is replaced or the same.",
-    202: "It is kept; Location says how far it is.",
+    200: "It existed already, and is replaced or unchanged.",
+    202: "It is stored; poll the URL in Location for its progress.",
 }
 FAILURES_OF_SENDING = {
     **COLLECTION_NOT_FOUND,
-    409: "It is there already and must not be replaced, or is being deleted; or its request is still being answered.",
+    409: "It exists and must not be replaced, or is being deleted; or the same request is still in progress.",
     413: "It is too large.",
-    422: "It is empty, cannot be read, or holds a secret; or an argument is wrong.",
-    507: "There is no room left on the disk.",
+    422: "It is empty, cannot be read or contains a secret; or an argument is invalid.",
+    507: "The disk is full.",
 }
-URL_NOT_FETCHED = {502: "Its server cannot be reached, or does not answer as it should."}
-OPERATION_CONFLICT = {**COLLECTION_NOT_FOUND, 409: "Another administrative operation goes on: detail names it."}
+URL_NOT_FETCHED = {502: "Its server cannot be reached, or answers with an error."}
+OPERATION_CONFLICT = {**COLLECTION_NOT_FOUND, 409: "Another administrative operation is in progress; detail names it."}
 ARGUMENTS_FROM_DOCUMENT = {"doc_id": "/doc_id", "collection": "/document/collection"}
 LINKS_TO_DOCUMENT = {
     "getDocument": ARGUMENTS_FROM_DOCUMENT,
@@ -78,7 +78,7 @@ READ_OPERATIONS = (
     HttpOperation(
         "outline",
         "Outline a file or directory",
-        "Tell what a file or a directory consists of: headings, symbols or pages, or a tree, each with its size.",
+        "Return the outline of a file (headings, symbols or pages) or of a directory, with the size of each entry.",
         OutlineCall,
         OutlineAnswer,
         search.outline,
@@ -88,8 +88,8 @@ READ_OPERATIONS = (
     ),
     HttpOperation(
         "listDirectories",
-        "Spread over directories",
-        "Tell how the index spreads over directories: size, age, and how much of each can be found by meaning.",
+        "Directory breakdown",
+        "Return the size, age and embedding coverage of each directory.",
         arguments.DirectoriesCall,
         DirectoryPart,
         search.describe_directories,
@@ -100,7 +100,7 @@ READ_OPERATIONS = (
     HttpOperation(
         "listDocuments",
         "List files and documents",
-        "List the indexed files of a collection, sorted by path, and behind them what was sent to it.",
+        "List the indexed files of a collection, sorted by path, followed by the documents that were sent to it.",
         arguments.DocumentsCall,
         DocumentList,
         documents.documents,
@@ -112,7 +112,7 @@ READ_OPERATIONS = (
     HttpOperation(
         "getDocument",
         "Read a file or document",
-        "Give the indexed text of a file or document, whole or a range of its lines, pages or passages.",
+        "Return the indexed text of a file or document, whole or a range of lines, pages or passages.",
         arguments.DocumentCall,
         TextAnswer,
         documents.document,
@@ -125,14 +125,14 @@ READ_OPERATIONS = (
                 arguments.ShownDocumentCall,
                 documents.document_within_budget,
                 Pool.SEARCH,
-                description="Read a file or document by the id that a list or a search gave, from any line on.",
+                description="Read a file or document by its id from a list or search, starting at any line.",
             ),
         ),
     ),
     HttpOperation(
         "previewDocument",
-        "Look at a file or document",
-        "Give the indexed text around a line as people look at it, with what a query matches and the colours of code.",
+        "Preview a file or document",
+        "Return the indexed text around a line for display, with the matches of a query and highlighted code.",
         arguments.PreviewCall,
         PreviewAnswer,
         previews.preview,
@@ -142,19 +142,19 @@ READ_OPERATIONS = (
     ),
     HttpOperation(
         "drawPage",
-        "Draw a page",
-        "Draw a page of a PDF, or a picture, and tell where on it the words of a query stand.",
+        "Render a page",
+        "Render a page of a PDF, or a picture, with the positions of the words of a query.",
         arguments.PageCall,
         PageAnswer,
         previews.rendered_page,
         Pool.WORKER,
         route="GET /api/v1/documents/{doc_id}/page",
-        failures={404: "There is no such document.", 422: "It has no such page, or cannot be drawn."},
+        failures={404: "There is no such document.", 422: "It has no such page, or cannot be rendered."},
     ),
     HttpOperation(
         "similarDocuments",
         "Find similar files",
-        "Find the files that hold the passages nearest to those of a file or document, best first.",
+        "Find the files with the passages most similar to those of a file or document, best first.",
         arguments.SimilarCall,
         SearchAnswer,
         previews.similar,
@@ -165,7 +165,7 @@ READ_OPERATIONS = (
     HttpOperation(
         "listNeighbours",
         "Neighbours of a document",
-        "Map the passages of other files and documents that are nearest to one in meaning.",
+        "Map the passages of other files and documents that are nearest in meaning to a document.",
         arguments.NeighboursCall,
         NeighboursAnswer,
         search.neighbours,
@@ -176,7 +176,7 @@ READ_OPERATIONS = (
     HttpOperation(
         "deleteDocument",
         "Delete a document",
-        "Delete a document that was sent, in whatever state it is. It is gone for everybody at once.",
+        "Delete a document that was sent, in any state. It disappears for everyone at once.",
         arguments.SentDocumentCall,
         None,
         documents.delete,
@@ -185,23 +185,23 @@ READ_OPERATIONS = (
         route="DELETE /api/v1/documents/{doc_id}",
         status=204,
         failures={**DOCUMENT_NOT_FOUND, 409: "It is a file of a tracked directory."},
-        also={202: "It is gone for everybody, and is removed from the index when others have written."},
+        also={202: "It has disappeared for everyone, and is removed from the index when other writers have finished."},
     ),
     HttpOperation(
         "getOriginal",
-        "Have a document back",
-        "Give a document byte for byte as it was sent.",
+        "Download a document",
+        "Return a document byte for byte as it was sent.",
         arguments.OriginalCall,
         None,
         originals.original,
         Pool.SEARCH,
         route="GET /api/v1/documents/{doc_id}/original",
-        failures={**DOCUMENT_NOT_FOUND, 416: "No byte that is asked for is there."},
+        failures={**DOCUMENT_NOT_FOUND, 416: "The requested range is outside the document."},
         media_type="*/*",
-        also={206: "The parts that are asked for.", 304: "It has not changed."},
+        also={206: "The requested ranges.", 304: "It has not changed."},
         from_headers={"range": "Range", "if_range": "If-Range", "if_none_match": "If-None-Match"},
         tools=(ToolVariant("get_document_original", arguments.OriginalCall),),
-        over_http=" `Range` gives parts of it; it is always an attachment.",
+        over_http=" `Range` requests parts of it. It is always an attachment.",
     ),
 )
 
@@ -210,7 +210,7 @@ SEND_OPERATIONS = (
     HttpOperation(
         "ingest",
         "Send a text",
-        "Keep a text in a collection and make it found; the same again replaces it.",
+        "Store a text in a collection and index it; sending the same id again replaces it.",
         arguments.IngestCall,
         IngestAnswer,
         ingesting.ingest,
@@ -225,12 +225,12 @@ SEND_OPERATIONS = (
         repeats_answers=True,
         links=LINKS_TO_DOCUMENT,
         tools=(ToolVariant("ingest", arguments.IngestCall),),
-        over_http=" As application/x-ndjson, an object a line: each is answered by a line, as soon as it is done.",
+        over_http=" As application/x-ndjson, one object per line: each is answered by one line as soon as it is done.",
     ),
     HttpOperation(
         "ingestFile",
         "Send a file",
-        "Keep a file in a collection, byte for byte as the body is, and make it found; the same again replaces it.",
+        "Store the body as a file in a collection and index it; sending the same id again replaces it.",
         arguments.FileCall,
         IngestAnswer,
         ingesting.ingest_file,
@@ -248,8 +248,8 @@ SEND_OPERATIONS = (
     ),
     HttpOperation(
         "ingestUrl",
-        "Send an address",
-        "Fetch a document from the web, keep it in a collection and make it found; the same again replaces it.",
+        "Send a URL",
+        "Fetch a document from the web, store it in a collection and index it; the same id again replaces it.",
         arguments.UrlCall,
         IngestAnswer,
         ingesting.ingest_url,
@@ -276,7 +276,7 @@ SEND_OPERATIONS = (
     HttpOperation(
         "refreshDocument",
         "Fetch a document again",
-        "Fetch a document again from its address, unless nothing has changed there.",
+        "Fetch a document from its URL again, unless it has not changed there.",
         arguments.RefreshCall,
         IngestAnswer,
         ingesting.refresh,
@@ -289,6 +289,6 @@ SEND_OPERATIONS = (
             **DOCUMENT_NOT_FOUND,
             409: "It was not fetched from an address, or is being deleted.",
         },
-        also={202: "It is kept; Location says how far it is."},
+        also={202: "It is stored; poll the URL in Location for its progress."},
     ),
 )

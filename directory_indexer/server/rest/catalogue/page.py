@@ -26,7 +26,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "getStatus",
         "Get the status of the index",
-        "Give the status of the index: its directories, its model and its runs.",
+        "Return the status of the index: its directories, its model and its runs.",
         arguments.NoArguments,
         StatusAnswer,
         page_operations.status,
@@ -37,7 +37,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "awaitChanges",
         "Wait for a change of the index",
-        "Give the counts of the index and how far a run is, at once or when they have changed.",
+        "Return the counts of the index and the progress of a run, at once or when they have changed.",
         arguments.ChangesCall,
         IndexMoment,
         page_operations.wait_for_changes,
@@ -47,7 +47,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "listLeftOut",
         "List what is not in the index",
-        "List what failed, was skipped, is waiting or is left out by a rule, and why.",
+        "List files that failed, were skipped, are waiting or are excluded by a rule, with the reasons.",
         arguments.LeftOutCall,
         LeftOutList,
         page_operations.list_skipped_files,
@@ -58,8 +58,8 @@ OPERATIONS_OF_PAGE = (
     ),
     HttpOperation(
         "findNearMisses",
-        "Find what is not in the index and a query may be about",
-        "Tell what failed or was skipped where a query looks, first what has words of it in its name.",
+        "Find unindexed files that a query may be about",
+        "Return failed and skipped files in the scope of a query, those with its words in their names first.",
         arguments.NearMissesCall,
         NearMisses,
         page_operations.near_misses,
@@ -69,8 +69,8 @@ OPERATIONS_OF_PAGE = (
     ),
     HttpOperation(
         "findNearMissesByRules",
-        "Find what rules leave out and a query may be about",
-        "Tell what rules leave out where a query looks, and by which, first what has words of it in its name.",
+        "Find excluded files that a query may be about",
+        "Return files excluded by rules in the scope of a query, those with its words in their names first.",
         arguments.NearMissesCall,
         NearMisses,
         page_operations.near_misses_excluded_by_rules,
@@ -82,7 +82,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "getSettings",
         "Get the settings",
-        "Give every setting, where its value comes from and what it does.",
+        "Return every setting with its description and the origin of its value.",
         arguments.NoArguments,
         SettingsAnswer,
         page_operations.settings,
@@ -93,7 +93,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "changeSetting",
         "Change a setting",
-        "Write a setting that the page may change into the configuration file; it counts from the next start.",
+        "Write a setting that the page may change to the configuration file; it takes effect at the next start.",
         arguments.ChangeSettingCall,
         SettingsAnswer,
         page_operations.change_setting,
@@ -105,7 +105,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "suggestDirectories",
         "Suggest directories to add",
-        "List directories that might be added: those that most people have, or those whose paths begin as typed.",
+        "List directories to add: common ones, or those whose paths begin with the input.",
         arguments.SuggestedDirectoriesCall,
         SuggestedDirectories,
         page_operations.suggested_directories,
@@ -115,8 +115,8 @@ OPERATIONS_OF_PAGE = (
     ),
     HttpOperation(
         "lookAtDirectory",
-        "Look at a directory to add",
-        "Tell what would be read if a directory were added. Nothing is changed.",
+        "Preview adding a directory",
+        "Return what would be read if a directory were added. Nothing is changed.",
         arguments.LookAtDirectoryCall,
         AddingAnswer,
         page_operations.preview_adding,
@@ -128,7 +128,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "addDirectory",
         "Add a directory",
-        "Index a directory that was looked at, and keep it up to date.",
+        "Index a directory that was previewed, and keep it up to date.",
         arguments.AddDirectoryCall,
         OperationEntry,
         page_operations.add_directory,
@@ -141,8 +141,8 @@ OPERATIONS_OF_PAGE = (
     ),
     HttpOperation(
         "lookAtForgetting",
-        "Look at what forgetting would remove",
-        "Tell what would be removed if a directory were forgotten. Nothing is changed.",
+        "Preview forgetting a directory",
+        "Return what would be removed if a directory were forgotten. Nothing is changed.",
         arguments.LookAtForgettingCall,
         ForgettingAnswer,
         page_operations.preview_forgetting,
@@ -154,7 +154,7 @@ OPERATIONS_OF_PAGE = (
     HttpOperation(
         "forgetDirectory",
         "Forget a directory",
-        "Stop tracking a directory that was looked at, and remove what was indexed for it; its files stay as they are.",
+        "Stop tracking a directory that was previewed, and remove it from the index; its files stay as they are.",
         arguments.ForgetDirectoryCall,
         ForgottenAnswer,
         page_operations.forget_directory,
