@@ -32,7 +32,7 @@ if sys.platform != "win32":
     import termios
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _LIBRARIES = ("numpy", "onnxruntime", "qdrant_edge", "rich.console", "typer", "tree_sitter", "pydantic")
 _FOR_FEW = re.compile(r"__main__|\.(azure|otlp|openai|ollama|cluster\w*|seven_zip)$")
@@ -77,9 +77,10 @@ class WarmCommand:
         environ: Mapping[str, str],
         streams: Sequence[int],
         function: str = COMMAND,
+        address: str = "",
     ) -> None:
         self._connection = socket.socket(socket.AF_UNIX)
-        self._connection.connect(_forker())
+        self._connection.connect(address or _forker())
         # All but a command may need modules of tests.
         path = None if function == COMMAND else sys.path
         call = json.dumps(
@@ -169,15 +170,19 @@ def main() -> None:
     """Import everything and fork a process for each connection, until standard input ends."""
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    serve_forks(sys.argv[1], _import_everything)
+
+
+def serve_forks(address: str, prepare: Callable[[], None]) -> None:
+    """Fork for each connection to an address, once all is prepared, until standard input ends."""
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(sys.argv[1])
+        listener.bind(address)
         listener.listen(64)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        _import_everything()
-        _fork_workers(sys.argv[1])
+        prepare()
         gc.freeze()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         if os.fork() == 0:  # without the threads that libraries have started
             _serve(listener)
         sys.stdin.buffer.read()
@@ -205,6 +210,7 @@ def _import_everything() -> None:
     for name in (*_LIBRARIES, *ours):
         if not _FOR_FEW.search(name):
             importlib.import_module(name)
+    _fork_workers(sys.argv[1])
 
 
 def _serve(listener: socket.socket) -> None:
