@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import time
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if sys.platform != "win32":
@@ -47,6 +49,8 @@ _ADDRESS = "WARM_COMMANDS"
 _LENGTH = struct.Struct("!I")
 _POLL_SECONDS = 0.02
 _MOST_READ = 100_000
+_LARGE_PAGE = 1 << 21
+_MADV_COLLAPSE = 25
 _DECIDES_THE_START = ("PYTHON", "LC_", "LANG")
 
 
@@ -182,11 +186,23 @@ def serve_forks(address: str, prepare: Callable[[], None]) -> None:
         sys.stdout.flush()
         prepare()
         gc.freeze()
+        _join_pages()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         if os.fork() == 0:  # without the threads that libraries have started
             _serve(listener)
         sys.stdin.buffer.read()
         os.killpg(0, signal.SIGTERM)
+
+
+def _join_pages() -> None:
+    """Move all that is in memory to large pages, where the system has them: half of what a fork costs is small ones."""
+    if sys.platform == "linux":
+        madvise = ctypes.CDLL(None).madvise
+        for start, end in re.findall(r"^(\w+)-(\w+) rw-p 0+ 00:00 ", Path("/proc/self/maps").read_text(), re.MULTILINE):
+            first = -(-int(start, 16) // _LARGE_PAGE) * _LARGE_PAGE
+            n_bytes = (int(end, 16) - first) // _LARGE_PAGE * _LARGE_PAGE
+            if n_bytes > 0:
+                madvise(ctypes.c_void_p(first), ctypes.c_size_t(n_bytes), _MADV_COLLAPSE)
 
 
 def _fork_workers(address: str) -> None:
