@@ -13,12 +13,17 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from warm_commands import COMMAND, WORKER, WarmCommand, is_forker_shared, is_warm, run_warm
 
+from directory_indexer.parsing import worker_pool
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     Words = Sequence[str | os.PathLike[str]]
 
 DIRINDEX = Path(sys.executable).with_name("dirindex")
+start_worker = worker_pool.start_process
+"""Start a process that parses files, as the product does; in forks, `fork_worker` stands in its place."""
+
 _FOREVER_SECONDS = 1_000.0
 
 

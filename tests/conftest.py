@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 import warm_commands
-from commands import fork_worker
+import warm_tests
+from commands import fork_worker, start_worker
 from hypothesis import settings
 
 from directory_indexer.parsing import worker_pool
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 collect_ignore = ["data"]
-start_process = worker_pool.start_process
 
 # Containers often keep Python from writing bytecode. Then each of the several hundred processes that tests start would
 # compile every module that it imports, which is half of the time of a short command.
@@ -33,9 +33,12 @@ settings.load_profile("dirindex")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the process that forks for all workers of pytest, while these collect the tests."""
+    """Start the process that forks for all workers of pytest, and the one of which these are forks."""
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         warm_commands.share_forker()
+        if warm_commands.is_forker_shared():
+            python = warm_tests.share_imports(config.args)
+            config.option.tx = [f"popen//python={python}"] * len(config.option.tx)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -48,7 +51,7 @@ def forked_workers() -> None:
 @pytest.fixture
 def started_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have workers started as the product does, for tests of how they start and end."""
-    monkeypatch.setattr(worker_pool, "start_process", start_process)
+    monkeypatch.setattr(worker_pool, "start_process", start_worker)
 
 
 @pytest.fixture(autouse=True)
