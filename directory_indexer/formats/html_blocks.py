@@ -29,7 +29,7 @@ _UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav ob
 _PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
 """The position of a line in a drawing, which may be an element of its own."""
 
-_SPACES: Final = re.compile(r"\s+")
+_SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
 _MAX_DEPTH: Final = 8
 """The deepest nesting of lists and tables that is kept."""
 
@@ -177,13 +177,14 @@ class _Unseen:
 
     def consume(self, name: str, token: re.Match[str]) -> bool:
         """Whether a tag belongs to an invisible element, which is entered or left by it."""
+        if not self._name and name not in _UNSEEN:
+            return False
         is_end, is_empty = bool(token["end"]), token[0].endswith("/>")
         if self._name:
             self._leave(name, token, is_end=is_end, is_empty=is_empty)
-            return True
-        if name in _UNSEEN and not is_end and not is_empty and self._last_closing(name) > token.end():
+        elif not is_end and not is_empty and self._last_closing(name) > token.end():
             self._name, self._depth = name, 1
-        return name in _UNSEEN
+        return True
 
     def _leave(self, name: str, token: re.Match[str], *, is_end: bool, is_empty: bool) -> None:
         if name == self._name and not is_empty:
