@@ -279,7 +279,7 @@ def _scan_lines(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Ite
 
 def _waiting_lines(waiting: WaitingVectors) -> Iterator[Line]:
     if waiting.n_chunks:
-        cover = ", found roughly by meaning until then" if waiting.is_covered else ""
+        cover = ", found roughly by meaning so far" if waiting.is_covered else ""
         cost = f"{waiting.n_tokens:,} tokens"
         if waiting.seconds is not None:
             cost += f", about {duration(waiting.seconds)}"
