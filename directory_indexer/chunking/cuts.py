@@ -6,6 +6,7 @@ fill two pieces.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 import zlib
@@ -102,11 +103,14 @@ class Ruler:
                 yield from _units_of(self, span, capacity, _FINER_SPLITTERS)
             above = line
 
-    def strength(self, unit: Unit) -> int:
-        """Return the quality of the start of a unit as a cut."""
+    def strength(self, unit: Unit, least: float) -> int:
+        """Return the quality of the start of a unit as a cut; one below `least` need not be exact."""
         if unit.above is None:
             return unit.strength
-        return _strength_below(self.text, unit.above, unit.start) + _tie_breaker(self.text[unit.start : unit.end])
+        strength = _strength_below(self.text, unit.above, unit.start)
+        if strength + _MAX_TIE_BREAKER <= least:
+            return strength
+        return strength + _tie_breaker(self.text[unit.start : unit.end])
 
     def _lines_of(self, start: int, end: int) -> tuple[int, int]:
         """Return the index of the first line in a range, which may begin before it, and that after the last one."""
@@ -132,7 +136,7 @@ def sentence_starts(text: str, start: int, end: int) -> list[int]:
     return [sentence.start for sentence in _split_into_sentences(text, _Span(start, end, 0))][1:]
 
 
-def cut(units: Iterable[Unit], capacity: int, strength_of: Callable[[Unit], int]) -> Iterator[list[Unit]]:
+def cut(units: Iterable[Unit], capacity: int, strength_of: Callable[[Unit, float], int]) -> Iterator[list[Unit]]:
     """Group units into pieces that cost between half of `capacity` and all of it, at the best cuts.
 
     A cut depends only on the next piece's worth of text, so that cuts soon realign after an edit. The rest is divided
@@ -153,7 +157,7 @@ def cut(units: Iterable[Unit], capacity: int, strength_of: Callable[[Unit], int]
 
 
 def _take_pieces(
-    window: list[Unit], strength_of: Callable[[Unit], int], costs: tuple[float, float, float]
+    window: list[Unit], strength_of: Callable[[Unit, float], int], costs: tuple[float, float, float]
 ) -> Generator[list[Unit], None, int]:
     piece = window[: _best_cut(window, strength_of, *costs)]
     yield piece
@@ -161,9 +165,11 @@ def _take_pieces(
     return sum(unit.cost for unit in piece)
 
 
-def _best_cut(window: list[Unit], strength_of: Callable[[Unit], int], low: float, high: float, target: float) -> int:
+def _best_cut(
+    window: list[Unit], strength_of: Callable[[Unit, float], int], low: float, high: float, target: float
+) -> int:
     """Return the number of units of the best piece that costs `low` to `high`, or of the largest if there is none."""
-    best, best_score = 0, 0.0
+    best, best_score = 0, -math.inf
     largest = 1
     filled = 0
     for index in range(1, len(window)):
@@ -172,8 +178,9 @@ def _best_cut(window: list[Unit], strength_of: Callable[[Unit], int], low: float
             break
         largest = index
         if filled >= low:
-            score = strength_of(window[index]) - _EVENNESS * abs(filled - target) / target
-            if not best or score >= best_score:
+            unevenness = _EVENNESS * abs(filled - target) / target
+            score = strength_of(window[index], best_score + unevenness) - unevenness
+            if score >= best_score:
                 best, best_score = index, score
     return best or largest
 

@@ -146,10 +146,7 @@ def _token_ids_of_word(word: str) -> tuple[int, ...]:
     """Split a word greedily into the longest pieces of the vocabulary."""
     if len(word) > _MAX_WORD_CHARS:
         return (_UNKNOWN_TOKEN,)
-    vocabulary = _vocabulary()
-    end = min(len(word), _MAX_PIECE_CHARS)
-    while end and word[:end] not in vocabulary:
-        end -= 1
+    vocabulary, end = _vocabulary(), _first_piece_end(word)
     if end in (0, len(word)):
         return (vocabulary.get(word, _UNKNOWN_TOKEN),)
     matcher, ids = _continuation_matcher()
@@ -158,6 +155,21 @@ def _token_ids_of_word(word: str) -> tuple[int, ...]:
     if sum(stop - start for _, start, stop in matches) < len(rest):
         return (_UNKNOWN_TOKEN,)
     return (vocabulary[word[:end]], *(ids[piece] for piece, _, _ in matches))
+
+
+def _count_word_pieces(word: bytes) -> int:
+    """Count the tokens of a word of ASCII letters and digits, each of which is in the vocabulary."""
+    end = _first_piece_end(word.decode("ascii"))
+    if end == len(word) or len(word) > _MAX_WORD_CHARS:
+        return 1
+    return 1 + len(_continuation_matcher()[0].find_matches_as_indexes(word[end:]))
+
+
+def _first_piece_end(word: str) -> int:
+    vocabulary, end = _vocabulary(), min(len(word), _MAX_PIECE_CHARS)
+    while end and word[:end] not in vocabulary:
+        end -= 1
+    return end
 
 
 def _count_chunk(chunk: str) -> int:
@@ -185,7 +197,7 @@ _normalised = _BoundedCache[int, str](lambda code: _normalise(chr(code)))
 """Table from characters to lower case without accents."""
 
 _ids_of_word = _BoundedCache[str, tuple[int, ...]](_token_ids_of_word)
-_pieces_of_word = _BoundedCache[bytes, int](lambda word: len(_token_ids_of_word(word.decode("ascii"))))
+_pieces_of_word = _BoundedCache[bytes, int](_count_word_pieces)
 _pieces_of_chunk = _BoundedCache[str, int](_count_pieces)
 
 

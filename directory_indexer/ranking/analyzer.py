@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.markup import text_read_around_markup
+from directory_indexer.ranking.separated import JOINING, MARKS, SHAPES, compiled, dates, separated_word_matches
 
 with lazily:
     from directory_indexer.ranking.han import simplified
@@ -204,8 +205,8 @@ class ExtraWords:
         """Whether a word occurs once characters other than letters and digits are removed, and not before."""
         is_ascii = text.isascii()
         if is_ascii and self._are_letters:
-            shape = letters.translate(_MARKS)
-            if not any(mark in shape for mark in _JOINING):
+            shape = letters.translate(MARKS)
+            if not any(mark in shape for mark in JOINING):
                 return False
         together = letters.translate(None, _ASCII_SIGNS)
         for word in self._encoded:
@@ -265,31 +266,25 @@ def _camel_parts(text: str) -> set[str]:
     parts: set[str] = set()
     letters = text.encode("ascii", "replace")
     # Changes of case are detected ten times faster than by a regular expression.
-    shape = letters.translate(_SHAPES)
+    shape = letters.translate(SHAPES)
     if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
         return parts
-    names = set(letters.translate(_ASCII_NAMES).split()).difference(_plain_names)
-    parts.update(*map(_known_parts.__getitem__, names))
+    for hump in _HUMP_SHAPES:
+        at = shape.find(hump)
+        while at >= 0:
+            end = shape.find(b" ", at) % (len(shape) + 1)
+            parts.update(_known_parts[letters[shape.rfind(b" ", 0, at) + 1 : end]])
+            at = shape.find(hump, end)
     return parts
 
 
 class _KnownParts(dict[bytes, tuple[str, ...]]):
-    """The parts of names that have some, by name; cleared when there are too many."""
+    """The parts of names, by name; cleared when there are too many."""
 
     def __missing__(self, name: bytes) -> tuple[str, ...]:
-        parts = name_parts(name.decode())
-        if not parts:
-            _remember_plain(name)
-            return ()
         if len(self) >= _MAX_NAMES:
             self.clear()
-        return self.setdefault(name, parts)
-
-
-def _remember_plain(name: bytes) -> None:
-    if len(_plain_names) >= _MAX_NAMES:
-        _plain_names.clear()
-    _plain_names.add(name)
+        return self.setdefault(name, name_parts(name.decode()))
 
 
 def _joined_words(text: str) -> Iterator[str]:
@@ -305,41 +300,8 @@ def _without_signs(text: str) -> str:
     return re.sub(_NON_WORD, "", text).lower()
 
 
-def separated_word_matches(text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of `SEPARATED`, tried only at the words before their first separators: much faster."""
-    end, separators = 0, _separators(text)
-    if not separators:
-        return
-    match_at = re.compile(SEPARATED).match
-    for separator in separators:
-        start, is_number = separator, text[separator].isdecimal()
-        is_part = str.isdecimal if is_number else str.isalnum
-        while start and is_part(text[start - 1]):
-            start -= 1
-        # A number may have a sign and a bracket before it, and an IBAN begins with two letters.
-        for at in range(max(start - 2 if is_number else start, end), start + 1):
-            if match := match_at(text, at):
-                yield match
-                end = match.end()
-                break
-
-
-def _separators(text: str) -> list[int]:
-    """Return the first separator of each match of `SEPARATED`, or the digit before it, and some others."""
-    if not text.isascii():
-        return [match.start() for match in re.finditer(_SEPARATOR, text)]
-    content = text.encode()
-    separators = [match.start() for match in re.finditer(_NUMBER_GROUP, content.translate(_NUMBERS))]
-    marks = content.translate(_MARKS)
-    if any(mark in marks for mark in _JOINING):
-        separators += [match.start() for match in re.finditer(_ASCII_SEPARATOR, text)]
-    if _IBAN_SHAPE in content.translate(_SHAPES):
-        separators += [match.start() for match in re.finditer(_IBAN_SEPARATOR, text)]
-    return sorted(separators)
-
-
 def _dates(text: str) -> Iterator[str]:
-    for match in re.finditer(DATE, text) if _may_have_date(text) else ():
+    for match in dates(text):
         year, month, day = (
             (match["y1"], match["m1"], match["d1"]) if match["y1"] else (match["y2"], match["m2"], match["d2"])
         )
@@ -347,23 +309,17 @@ def _dates(text: str) -> Iterator[str]:
             yield f"{year}{int(month):02}{int(day):02}"
 
 
-def _may_have_date(text: str) -> bool:
-    if text.isascii() and not re.search(_NUMBER_GROUP, text.encode().translate(_NUMBERS)):
-        return False
-    return any(map(text.__contains__, _CENTURIES)) and re.search(_YEAR, text) is not None
-
-
 def _names_of_signs(text: str) -> Iterator[str]:
     is_any = (
-        ("+" in text and re.search(_PLUS_SIGNS, text))
-        or ("#" in text and re.search(_SHARP, text))
-        or ("." in text and re.search(_NET, text))
+        ("+" in text and compiled(_PLUS_SIGNS).search(text))
+        or ("#" in text and compiled(_SHARP).search(text))
+        or ("." in text and compiled(_NET).search(text))
     )
     return (_SIGN_NAMES[match[0].lower()] for match in (re.finditer(SIGNS, text) if is_any else ()))
 
 
 def _signed_words(text: str) -> Iterator[str]:
-    signed = re.findall(_SIGNED, text) if any(map(text.__contains__, _PREFIXES)) else ()
+    signed = compiled(_SIGNED).findall(text) if any(map(text.__contains__, _PREFIXES)) else ()
     return (_PREFIXES[sign] + word.lower() for sign, word in signed)
 
 
@@ -396,64 +352,20 @@ def _fold_accents(folded: str) -> str:
 _ASCII_WORDS: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in bytes(range(128)).lower()) + bytes(
     128
 )
-_ASCII_NAMES: Final = bytes(byte if chr(byte).isalnum() else ord(" ") for byte in range(128)) + bytes(128)
 _MAX_NAMES: Final = 1 << 16
 _known_parts: Final = _KnownParts()
-_plain_names: Final[set[bytes]] = set()
-"""Names that have no parts, which are nearly all; cleared when there are too many."""
+_HUMP_SHAPES: Final = (b"aA", b"AAa", b"0A", b"AA0")
+"""Parts of the shapes of names that have parts; the last counts in a text that has another one."""
 
 _LOWER: Final = bytes(range(256)).lower()
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
-_MARKS: Final = bytes(
-    byte if chr(byte) in "-.:\n" else ord("a" if chr(byte).isalnum() else " ") for byte in range(128)
-) + bytes(128)
-_JOINING: Final = (b"a-a", b"a-\n", b"a:a", b".a.")
-_NUMBERS: Final = bytes(
-    ord("0" if chr(byte).isdigit() else "," if chr(byte) in " .,'/:()-" else "x") for byte in range(128)
-) + bytes(128)
-_NUMBER_GROUP: Final = rb"0,++(?=0)"
-_IBAN_SHAPE: Final = b"AA00 "
 _MANY_WORDS: Final = 128
 """From this number on, computing all of `extra_words` is as fast."""
 
-# Patterns are strings here, which `re` compiles on first use: most processes that import this need none of them.
-SEPARATED: Final = (
-    r"(?<![\w.-])(?:"
-    r"(?P<number>\+?\(?\d[\d,']*\)?(?:[ .,'/:()-]{1,2}\d+)+)(?!\w)"
-    r"|[A-Z]{2}\d{2}(?:[ ][A-Z0-9]{1,4}){3,8}(?!\w)"
-    r"|[^\W_]+(?:(?:-|-\n[ \t]*|[\u2010\u2011]|:(?=[0-9A-Fa-f]{2}\b))[^\W_]+)+"
-    r"|(?:[A-Za-z]\.){2,}[A-Za-z]?"
-    r")"
-)
-"""Text that is also written as one word: numbers in groups, an IBAN, words with hyphens or broken at the end of a line,
-MAC addresses, and abbreviations with points."""
-
-# The patterns below begin with a set of characters, which `re` finds ten times faster than a position for a lookbehind.
-_SEPARATOR: Final = (
-    r"[\d:.\-\u2010\u2011](?:"
-    r"(?<=\d)(?=[ .,'/:()-]+\d|[ ][A-Z0-9])"
-    r"|(?<=[^\W_][-\u2010\u2011])(?=[^\W_]|(?<=-)\n[ \t]*[^\W_])"
-    r"|(?<=[^\W_]:)(?=[0-9A-Fa-f]{2}\b)"
-    r"|(?<=[A-Za-z]\.)(?=[A-Za-z]\.)"
-    r")"
-)
-"""The first separator of each match of `SEPARATED`, or the digit before it."""
-
-_ASCII_SEPARATOR: Final = (
-    r"[:.-](?:(?<=[^\W_]-)(?=[^\W_]|\n[ \t]*[^\W_])|(?<=[^\W_]:)(?=[0-9A-Fa-f]{2}\b)|(?<=[A-Za-z]\.)(?=[A-Za-z]\.))"
-)
-_IBAN_SEPARATOR: Final = r"\d(?=[ ][A-Z0-9])"
+# Patterns are strings here, compiled on first use: most processes that import this need none of them.
 _NON_WORD: Final = r"[\W_]+"
 _MAX_JOINED_LENGTH: Final = 40
 _MIN_DIGITS: Final = 5
-DATE: Final = (
-    r"(?<![\w.-])(?:(?P<y1>(?:1[89]|20)\d\d)[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?)"
-    r"|(?P<d2>\d\d?)\.[ ]?(?P<m2>\d\d?)\.[ ]?(?P<y2>(?:1[89]|20)\d\d))(?!\d)"
-)
-_CENTURIES: Final = ("20", "19", "18")
-_YEAR: Final = r"[12](?:(?<=1)[89]|(?<=2)0)\d\d(?:(?=[-/.])|(?<=[-/. ]\d{4}))"
-"""A year that may belong to a `DATE`."""
-
 _DATE_DIGITS: Final = 8
 _MONTHS: Final = 12
 _DAYS: Final = 31
@@ -467,10 +379,6 @@ _PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
 """Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
 
 _SIGNED: Final = r"([-#@$](?<![\w-][-#@$])(?:(?<!-)|(?<=-)-))([A-Za-z\d]+)"
-_SHAPES: Final = bytes(
-    ord("a") if chr(byte).islower() else ord("A") if chr(byte).isupper() else ord("0") if chr(byte).isdigit() else 32
-    for byte in range(128)
-) + bytes(128)
 _CAMEL_CASE_PART: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 _UMLAUT: Final = "[äöüÄÖÜåÅøØæÆ\u0308\u030a]"
 _UMLAUT_WORD: Final = r"(?<!\w)\w*[äöüÄÖÜåÅøØæÆ]\w*"

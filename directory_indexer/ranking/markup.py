@@ -8,8 +8,8 @@ chats, mail and comments contain markup, too. An extra reading costs some words 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 
@@ -23,7 +23,7 @@ class _Markup(NamedTuple):
     needs: str
     mark: str
     pattern: str
-    instead: str = r"\g<read>"
+    instead: str | Callable[[re.Match[str]], str] = itemgetter("read")
 
 
 def text_read_around_markup(text: str) -> str:
@@ -44,8 +44,10 @@ def text_read_around_markup(text: str) -> str:
 
 def _replace_markup(text: str, forms: Sequence[_Markup]) -> str:
     """Return a text without markup, nested once at most."""
-    once = reduce(lambda left, form: re.sub(form.pattern, form.instead, left), forms, text)
-    return reduce(lambda left, form: re.sub(form.pattern, form.instead, left), forms, once)
+    for form in (*forms, *forms):
+        if form.needs[0] in text and form.needs[-1] in text:
+            text = re.sub(form.pattern, form.instead, text)
+    return text
 
 
 def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

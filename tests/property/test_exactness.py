@@ -11,15 +11,12 @@ from hypothesis import strategies as st
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import (
-    DATE,
-    SEPARATED,
     SIGNS,
     ExtraWords,
     WordsWithPart,
     extra_words,
     index_fields,
     query_words,
-    separated_word_matches,
     split_into_words,
 )
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate
@@ -27,6 +24,7 @@ from directory_indexer.ranking.features import Matcher, TypedText, level_weights
 from directory_indexer.ranking.ordering import rank
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import parse_query
+from directory_indexer.ranking.separated import DATE, SEPARATED, separated_word_matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -68,3 +68,9 @@ def test_no_text_takes_long(piece: str) -> None:
 
 def test_a_word_of_any_length_beside_one_with_an_umlaut_is_read_without_delay() -> None:
     assert extra_words("Größe " + "a" * 500_000) == {"groesse"}
+
+
+def test_names_with_digits_in_them_have_parts_only_beside_a_change_of_case() -> None:
+    # Stored rows are removed by the words that they were stored with.
+    assert extra_words("UTF8string MD5sum") == set()
+    assert {"utf", "8", "string", "md", "5", "sum"} <= extra_words("UTF8string MD5sum camelCase")
