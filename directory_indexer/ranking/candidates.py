@@ -84,6 +84,8 @@ class Candidate(NamedTuple):
     band: int = 0
     language: str = ""
     """The language of its file, as the first part of a BCP 47 tag; "" if it is unknown."""
+    beside: tuple[str, ...] = ()
+    """The other passages of its file, if they are few."""
 
 
 def tie_breaker(candidate: Candidate) -> tuple[str, int]:

@@ -39,11 +39,15 @@ class TextMatch(NamedTuple):
     counts that the text has most of; `total_weight` is that of the terms that count. `coverage` is the weight of the
     terms that the passage or the text above it has at all, as a share of all terms. `typed` is the share of the query's
     information that occurs in the form that was typed, 1 only for all of it.
+
+    `weighted_counts` and `weighted_length` include the passages beside it, each by its share of the file.
     """
 
     counts: tuple[float, ...]
     named: tuple[bool, ...]
     n_words: int
+    weighted_counts: tuple[float, ...]
+    weighted_length: float
     total_weight: float = 0.0
     coverage: float = 0.0
     typed: float = 0.0
@@ -55,6 +59,16 @@ class _TextWords(NamedTuple):
     words: Sequence[str]
     extra: AbstractSet[str]
     run: str
+
+
+class _CountedText(NamedTuple):
+    """The occurrences of each term in a text, its length, and its parts as they were counted."""
+
+    counts: tuple[float, ...]
+    n_words: int
+    words: Sequence[str]
+    extra: AbstractSet[str]
+    runs: str
 
 
 _Form: TypeAlias = tuple[str, int, float]
@@ -99,11 +113,43 @@ class Matcher:
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
         self._typed = plan.typed
+        self._counted: dict[str, _CountedText] = {}
         self._extra = ExtraWords(frozenset[str]().union(self._known, *(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
-    def match(self, text: str, *, names: str) -> TextMatch:
-        """Count the terms in one passage; `names` is the text above it: heading, title, path."""
+    def match(self, text: str, *, names: str, beside: Sequence[str] = ()) -> TextMatch:
+        """Count the terms in one passage; `names` is the text above it: heading, title, path.
+
+        `beside` are the other passages of a short file: their words are evidence for each of its passages, too, as much
+        as each is of the file. Lengths are weighted alike, as in BM25F (S. Robertson et al., Simple BM25 Extension to
+        Multiple Weighted Fields, 2004); a passage of a longer file stands for itself.
+        """
+        own = self._count(text)
+        named = self.terms_in(names)
+        typed = 0.0
+        if self._typed:
+            own_words = split_into_words(text) if own.runs else own.words
+            typed = self._share_of_typed(_TextWords(own_words, own.extra, own.runs.replace("\n", "")), names)
+        are_named = tuple([index in named for index in range(len(own.counts))])
+        weighted, length = own.counts, float(own.n_words)
+        if beside:
+            others, share = [self._count(other) for other in beside], 1 / (1 + len(beside))
+            counts = zip(own.counts, *(other.counts for other in others), strict=True)
+            weighted = tuple([first + share * math.fsum(rest) for first, *rest in counts])
+            length += share * sum(other.n_words for other in others)
+        coverage = self._share(own.counts, are_named, self._total)
+        match = TextMatch(
+            own.counts, are_named, own.n_words, weighted, length, self._total, coverage=coverage, typed=typed
+        )
+        return self._without_unmatched_branches(match) if self._branches else match
+
+    def _count(self, text: str) -> _CountedText:
+        """Count the terms in a text, once for all passages that it stands beside."""
+        if (counted := self._counted.get(text)) is None:
+            counted = self._counted[text] = self._count_anew(text)
+        return counted
+
+    def _count_anew(self, text: str) -> _CountedText:
         runs, rest = split_unspaced(text)
         rest_words = split_into_words(rest)
         counts = [0.0] * len(self._weights)
@@ -122,17 +168,8 @@ class Matcher:
             else:
                 counts[index] += _count_row(split_into_words(text) if runs else rest_words, row)
         self._count_readings(text, counts)
-        named = self.terms_in(names)
         n_words = len(rest_words) + len(runs) - runs.count("\n")
-        typed = 0.0
-        if self._typed:
-            own = _TextWords(split_into_words(text) if runs else rest_words, parts, runs.replace("\n", ""))
-            typed = self._share_of_typed(own, names)
-        are_named = tuple([index in named for index in range(len(counts))])
-        if self._branches:
-            return self._without_unmatched_branches(tuple(counts), are_named, n_words)
-        coverage = self._share(counts, are_named, self._total)
-        return TextMatch(tuple(counts), are_named, n_words, self._total, coverage, typed)
+        return _CountedText(tuple(counts), n_words, rest_words, parts, runs)
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
         """Count the terms that a text has only without its markup."""
@@ -144,18 +181,27 @@ class Matcher:
         for index, row in self._rows:
             counts[index] = counts[index] or _count_row(reading_words, row)
 
-    def _without_unmatched_branches(
-        self, counts: tuple[float, ...], named: tuple[bool, ...], n_words: int
-    ) -> TextMatch:
+    def _without_unmatched_branches(self, match: TextMatch) -> TextMatch:
         """Drop the branches of `OR` other than the one that a text has most of: they do not apply to that text."""
         counted = set(range(len(self._weights)))
         for group in self._branches:
-            met = max(group, key=lambda branch: (self._branch_score(counts, named, branch), self._weight(branch)))
+            met = max(
+                group, key=lambda branch: (self._branch_score(match.counts, match.named, branch), self._weight(branch))
+            )
             counted -= frozenset[int]().union(*group) - met
-        counts = tuple(count if index in counted else 0.0 for index, count in enumerate(counts))
-        named = tuple(is_named and index in counted for index, is_named in enumerate(named))
+        counts, weighted = (
+            tuple(count if index in counted else 0.0 for index, count in enumerate(all_counts))
+            for all_counts in (match.counts, match.weighted_counts)
+        )
+        named = tuple(is_named and index in counted for index, is_named in enumerate(match.named))
         total = self._weight(counted) or 1.0
-        return TextMatch(counts, named, n_words, total, self._share(counts, named, total))
+        return match._replace(
+            counts=counts,
+            named=named,
+            weighted_counts=weighted,
+            total_weight=total,
+            coverage=self._share(counts, named, total),
+        )
 
     def _words_of(self, text: str) -> _TextWords:
         return _TextWords(split_into_words(text), self._extra.of(text), split_unspaced(text)[0].replace("\n", ""))
@@ -222,9 +268,10 @@ class Matcher:
     def frequency(self, match: TextMatch, *, usual_length: float) -> float:
         """Return bm25 of a passage as a share of the maximum that any text could reach."""
         k = _TERM_SATURATION * (
-            1 - _LENGTH_NORMALISATION + _LENGTH_NORMALISATION * match.n_words / max(usual_length, 1.0)
+            1 - _LENGTH_NORMALISATION + _LENGTH_NORMALISATION * match.weighted_length / max(usual_length, 1.0)
         )
-        together = [count + _NAMED * is_named for count, is_named in zip(match.counts, match.named, strict=True)]
+        terms = zip(match.weighted_counts, match.named, strict=True)
+        together = [count + _NAMED * is_named for count, is_named in terms]
         return (
             math.fsum([w * n / (n + k) for w, n in zip(self._weights, together, strict=True) if n]) / match.total_weight
         )
@@ -271,9 +318,9 @@ def _count_row(text_words: Sequence[str], row: tuple[str, ...]) -> int:
 
 
 _MIN_CHUNKS: Final = 20
-_LENGTH_NORMALISATION: Final = 0.75
+_LENGTH_NORMALISATION: Final = 0.73
 _TERM_SATURATION: Final = 1.2
-"""The usual b and k1 of BM25 (Robertson and Zaragoza, 2009)."""
+"""b and k1 of BM25, near the usual .75 and 1.2 (Robertson and Zaragoza, 2009); docs/ranking-results.md has others."""
 
 _VARIANT_WEIGHT: Final = 0.6
 _PART_WEIGHT: Final = 0.5

@@ -45,11 +45,12 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     matcher = Matcher(plan)
     paths = _relative_paths(candidates)
     matches = [
-        matcher.match(candidate.text, names=f"{candidate.heading}\n{candidate.title}\n{path}")
+        matcher.match(candidate.text, names=f"{candidate.heading}\n{candidate.title}\n{path}", beside=candidate.beside)
         for candidate, path in zip(candidates, paths, strict=True)
     ]
     usual_length = _mean([match.n_words for match in matches])
-    frequencies = [matcher.frequency(match, usual_length=usual_length) for match in matches]
+    usual_weighted = _mean([match.weighted_length for match in matches])
+    frequencies = [matcher.frequency(match, usual_length=usual_weighted) for match in matches]
     evidence = [
         matcher.evidence(match, frequency=frequency) for match, frequency in zip(matches, frequencies, strict=True)
     ]

@@ -249,7 +249,10 @@ def retrieve_and_rank(
         bands = rank_bands(lists)
         permitted = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, bands.keys()))
         chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
-        candidates = [_candidate(chunk, lists, bands[chunk.chunk_id]) for chunk in chunks.values()]
+        beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
+        candidates = [
+            _candidate(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ())) for chunk in chunks.values()
+        ]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=mean_similarity)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
@@ -299,7 +302,7 @@ def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[C
     return permitted
 
 
-def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int) -> Candidate:
+def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int, beside: tuple[str, ...]) -> Candidate:
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,
@@ -313,4 +316,5 @@ def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int) -> Candid
         cosine=lists.cosines.get(stored.chunk_id),
         band=band,
         language=stored.facts.language,
+        beside=beside,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from indexes import Index
 
+from directory_indexer.core.paths import FilePath
 from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
@@ -117,3 +118,22 @@ def test_a_copy_stands_behind_its_original(typed: Index) -> None:
 @pytest.mark.parametrize("query", ["בית", "לתינוק"])
 def test_a_hebrew_word_is_found_behind_the_words_that_are_joined_to_it(typed: Index, query: str) -> None:
     assert typed.names(query, mode=SearchMode.KEYWORD)[:1] == ["jerusalem.md"]
+
+
+def test_the_words_of_a_short_file_count_for_each_of_its_passages(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    index = Index(root=tmp_path / "docs", data_dir=tmp_path / "data")
+    section = "The boats lie at the quay and the nets are dry. " * 2
+    mooring = "# Mooring\n\nHow to moor a kestrel boat in"
+    index.write("one.md", f"{mooring} spring. {section}\n\n# Nets\n\nThe nets are mended. {section}\n")
+    index.write("two.md", f"{mooring} summer. {section}\n\n# Fees\n\nThe tariff is paid. {section}\n")
+    index.write("long.md", "\n\n".join(f"# Part {number}\n\n{section}" for number in range(12)))
+    index.run()
+    assert index.names("moor a kestrel boat tariff", mode=SearchMode.KEYWORD)[0] == "two.md"
+    with index.docstore.snapshot() as snapshot:
+        chunks = {name: snapshot.chunks.of_file(FilePath(str(index.root / name))) for name in ("two.md", "long.md")}
+        beside = snapshot.chunks.texts_beside([*chunks["two.md"], *chunks["long.md"]])
+    first, second = chunks["two.md"]
+    assert len(chunks["long.md"]) > 4
+    assert beside == {first.chunk_id: (second.chunk.text,), second.chunk_id: (first.chunk.text,)}
+    index.close()

@@ -55,19 +55,22 @@ class _Words:
         return WordsWithPart(held[:limit])
 
 
-def _score(query: str, texts: Sequence[str], cosines: Sequence[float]) -> dict[int, float]:
-    """Return what each passage scores before the best of them sets the scale."""
+def _score(query: str, texts: Sequence[str], cosines: Sequence[float], *, per_file: int = 1) -> dict[int, float]:
+    """Return what each passage scores before the best of them sets the scale; `per_file` of them share a file."""
     candidates = [
         Candidate(
             ChunkId(bytes([at])),
-            FilePath(f"/{at}.md"),
-            ordinal=0,
+            FilePath(f"/{at // per_file}.md"),
+            ordinal=at % per_file,
             is_code=False,
             title="",
             heading="",
             text=text,
             keyword_score=1.0,
             cosine=cosines[at],
+            beside=tuple(
+                other for place, other in enumerate(texts) if place // per_file == at // per_file and place != at
+            ),
         )
         for at, text in enumerate(texts)
     ]
@@ -86,20 +89,21 @@ passages = st.lists(st.lists(st.sampled_from(_TYPED + _OTHERS), min_size=6, max_
 @given(
     st.lists(st.sampled_from(_TYPED), min_size=1, max_size=4, unique=True),
     passages,
+    st.integers(1, 4),
     st.data(),
 )
 def test_one_more_word_of_the_query_never_lowers_a_passage(
-    query: list[str], texts: list[list[str]], data: st.DataObject
+    query: list[str], texts: list[list[str]], per_file: int, data: st.DataObject
 ) -> None:
     cosines = data.draw(st.lists(st.floats(0, 1), min_size=len(texts), max_size=len(texts)))
     at = data.draw(st.integers(0, 5))
     word = data.draw(st.sampled_from(query))
     numbered = [f"{' '.join(row)} n{number}" for number, row in enumerate(texts)]
-    before = _score(" ".join(query), numbered, cosines)
+    before = _score(" ".join(query), numbered, cosines, per_file=per_file)
     if texts[0][at] in query:
         return
     more = [*texts[0][:at], word, *texts[0][at + 1 :]]
-    after = _score(" ".join(query), [f"{' '.join(more)} n0", *numbered[1:]], cosines)
+    after = _score(" ".join(query), [f"{' '.join(more)} n0", *numbered[1:]], cosines, per_file=per_file)
     assert after[0] >= before[0] - 1e-9
 
 

@@ -13,6 +13,7 @@ from directory_indexer.ranking.candidates import EMBEDDED_MODEL, MULTILINGUAL_MO
 from directory_indexer.ranking.ordering import cut_below_threshold, drop_zero_scores, rank
 from directory_indexer.ranking.plan import MatchPlan, plan_match
 from directory_indexer.ranking.query import parse_query
+from directory_indexer.ranking.scoring import score_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -285,6 +286,27 @@ def test_where_there_is_little_code_or_nothing_but_tests_nothing_stands_back() -
 
 def order(plan: MatchPlan, *candidates: Candidate) -> list[bytes]:
     return [hit.chunk_id for hit in rank(plan, candidates, limit=len(candidates), model=EMBEDDED_MODEL).hits]
+
+
+def test_the_rest_of_a_short_file_counts_for_the_words_that_a_passage_lacks() -> None:
+    lone = candidate("lone", "rotate it and store it", words=9.0)
+    part = candidate("part", "rotate it and file it", words=9.0)._replace(beside=("the signing keys are in a safe",))
+    assert order(PLAN, lone, part) == [b"part", b"lone"]
+    first, second = score_candidates(PLAN, [lone, part], EMBEDDED_MODEL)
+    assert first.coverage == second.coverage, "it counts for the order, not for what a passage has itself"
+
+
+def test_the_more_passages_a_file_has_the_less_they_count_for_each_other() -> None:
+    one, rest = "the signing keys are in a safe", "nothing of the kind is said here at all"
+    short = candidate("short", "rotate it and store it", words=9.0)._replace(beside=(one,))
+    longer = candidate("longer", "rotate it and file it", words=9.0)._replace(beside=(one, rest, rest))
+    assert order(PLAN, longer, short) == [b"short", b"longer"]
+
+
+def test_a_passage_that_has_the_words_itself_precedes_one_beside_them() -> None:
+    words_of_one = candidate("own", "rotate the signing keys", words=9.0)._replace(beside=("nothing else is here",))
+    beside = candidate("beside", "nothing is said of it", words=9.0)._replace(beside=("rotate the signing keys",))
+    assert order(PLAN, beside, words_of_one) == [b"own", b"beside"]
 
 
 def test_spelling_decides_when_nothing_but_a_name_is_looked_for() -> None:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
@@ -186,6 +186,10 @@ class ClusterChunks(Chunks):
     def by_id(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, IndexedChunk]:
         """Return those of the passages that were read before."""
         return {chunk_id: self._read[chunk_id] for chunk_id in chunk_ids if chunk_id in self._read}
+
+    def texts_beside(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:  # noqa: ARG002 - as its base has it
+        """Return nothing: a cluster would send the files of all candidates."""
+        return {}
 
     def of_file(self, path: FilePath) -> list[IndexedChunk]:
         """Return all passages of a file in order."""

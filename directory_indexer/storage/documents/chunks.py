@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, count
 from types import NoneType
 from typing import Any, NamedTuple
@@ -42,6 +43,11 @@ _TEXTS_OF_FILES = f"{CHUNKS_OF_FILES} JOIN chunk_texts t ON t.id = c.id"
 _INSERT_CHUNK = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_CHUNK_FIELDS)})"""  # noqa: S608 - made of constants
 _INSERT_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
+_SELECT_TEXTS_OF_SHORT_FILES = """SELECT c.file_id, c.id, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id
+    WHERE c.file_id IN ({}) AND c.ordinal < 4
+    AND EXISTS (SELECT 1 FROM chunks o WHERE o.file_id = c.file_id AND o.ordinal = 1)
+    AND NOT EXISTS (SELECT 1 FROM chunks o WHERE o.file_id = c.file_id AND o.ordinal >= 4)"""
+"""The texts of files of two to four chunks: more passages say little about each other."""
 _MAX_COUNTED_FILES = 500
 """For more files it is quicker to count all waiting chunks; these counts are cached."""
 _PLAIN_TEXTS_KEY = "plain_texts_until"
@@ -133,6 +139,17 @@ class Chunks(SnapshotQueries):
         """Return the chunks that exist now; those of removed texts are omitted."""
         rows = self._rows_for(f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({{}})", chunk_ids)  # noqa: S608
         return {chunk.chunk_id: chunk for chunk in map(indexed_chunk, rows)}
+
+    def texts_beside(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:
+        """Return the other texts of the files of some chunks, for those in files of few chunks."""
+        texts: defaultdict[int, dict[int, str]] = defaultdict(dict)
+        for file_id, row, stored in self._rows_for(_SELECT_TEXTS_OF_SHORT_FILES, {chunk.holder_id for chunk in chunks}):
+            texts[file_id][row] = decompress_text(stored)
+        return {
+            chunk.chunk_id: tuple(text for row, text in texts[chunk.holder_id].items() if row != chunk.id)
+            for chunk in chunks
+            if chunk.holder_id in texts
+        }
 
     def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
         """Return the rows of the files that hold these chunks."""
