@@ -11,7 +11,6 @@ import numpy as np
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.files import Line, PageKey, PageProblem, Recognition, SourceFile, Word, rotate_box
-from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.pdf.raster import Raster
@@ -23,9 +22,6 @@ from directory_indexer.parsing.contents import Members, container_budget, read_c
 from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import open_large
-
-with lazily:
-    from numpy.typing import NDArray
 
 
 def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy) -> PageOutcome:
@@ -71,8 +67,7 @@ class _Document(NamedTuple):
     page: int
 
     def draw(self, dpi: int, turn: int = 0) -> Drawing:
-        drawing = draw_page(self.content, self.kind, self.page, dpi=dpi, turn=turn)
-        return drawing._replace(raster=without_rules(drawing.raster))
+        return draw_page(self.content, self.kind, self.page, dpi=dpi, turn=turn)
 
 
 def _read_with(engine: LocalEngine, key: PageKey, document: _Document, drawing: Drawing) -> PageOutcome:
@@ -119,7 +114,7 @@ def without_specks(page: Raster) -> Raster | None:
     """
     if page.n_channels != 1 or min(page.width, page.height) < _NEIGHBOURHOOD:
         return None
-    pixels = _pixels(page)
+    pixels = np.frombuffer(page.samples, dtype=np.uint8).reshape(page.height, page.width)
     around = np.lib.stride_tricks.sliding_window_view(np.pad(pixels, 1, mode="edge"), (_NEIGHBOURHOOD, _NEIGHBOURHOOD))
     middle = _NEIGHBOURHOOD * _NEIGHBOURHOOD // 2
     # By strips, since the neighbourhoods of a whole page take nine times its memory.
@@ -130,47 +125,6 @@ def without_specks(page: Raster) -> Raster | None:
     smooth = np.concatenate(strips)
     n_specks = np.count_nonzero(np.abs(smooth.astype(np.int16) - pixels) > _SPECK)
     return page._replace(samples=smooth.tobytes()) if n_specks > _SPECKLED * pixels.size else None
-
-
-def without_rules(page: Raster) -> Raster:
-    """Return a grey page without the ruling lines of tables, within which Tesseract misses short numbers."""
-    if page.n_channels != 1 or min(page.width, page.height) < _SHORTEST_RULE:
-        return page
-    pixels = _pixels(page)
-    is_dark = pixels < _DARK
-    length = max(page.width // _RULE_SHARE, _SHORTEST_RULE)
-    is_rule = _rules(is_dark, length) | _rules(is_dark.T, length).T
-    if not is_rule.any():
-        return page
-    # The edges of a line are grey.
-    edged = np.pad(is_rule, 1)
-    is_rule |= edged[:-2, 1:-1] | edged[2:, 1:-1] | edged[1:-1, :-2] | edged[1:-1, 2:]
-    return page._replace(samples=np.where(is_rule, _WHITE, pixels).astype(np.uint8).tobytes())
-
-
-def _rules(is_dark: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    """Return the pixels of horizontal lines of a length; what is thick is no line."""
-    is_long = _in_runs(is_dark, length)
-    return is_long & ~_in_runs(is_long.T, _THICK).T if is_long.any() else is_long
-
-
-def _in_runs(marked: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    """Return the pixels within horizontal runs of at least `length` marked ones."""
-    strips = [marked[top : top + _STRIP] for top in range(0, len(marked), _STRIP)]
-    return np.concatenate([_in_runs_of_strip(strip, length) for strip in strips])
-
-
-def _in_runs_of_strip(marked: NDArray[np.bool_], length: int) -> NDArray[np.bool_]:
-    n_marked = np.cumsum(np.pad(marked, ((0, 0), (1, 0))), axis=1, dtype=np.int32)
-    begins_run = n_marked[:, length:] - n_marked[:, :-length] == length
-    changes = np.zeros(n_marked.shape, np.int32)
-    changes[:, : begins_run.shape[1]] += begins_run
-    changes[:, length:] -= begins_run
-    return np.cumsum(changes, axis=1)[:, :-1] > 0
-
-
-def _pixels(page: Raster) -> NDArray[np.uint8]:
-    return np.frombuffer(page.samples, dtype=np.uint8).reshape(page.height, page.width)
 
 
 def _better(current: Recognition, candidate: Recognition) -> Recognition:
@@ -243,13 +197,6 @@ _SPECK: Final = 24
 _SPECKLED: Final = 0.02
 """Of the pixels: of pages with letters alone up to 0.016 change, of blank ones none."""
 
-_DARK: Final = 160
-_WHITE: Final = 255
-_RULE_SHARE: Final = 16
-_SHORTEST_RULE: Final = 64
-"""Lines are longer than any stroke of a letter, but a slanted one consists of runs of a sixteenth of a page."""
-
-_THICK: Final = 12
 _MIN_CONFIDENCE: Final = 0.7
 _FEWEST_LETTERS: Final = 3
 """Of 70 photographs, paintings and covers, those with text had 7 such letters or more; those without, 1 at most."""
