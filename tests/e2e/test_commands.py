@@ -374,7 +374,7 @@ def test_a_cursor_beyond_all_hits_finds_nothing(indexed: Shell) -> None:
     assert (following["hits"], following["next_cursor"]) == ([], None)
     for cursor in ("10000", "1", first["next_cursor"][:-1], "\udce9"):
         assert "cursor" in indexed.run(*words, "--cursor", cursor, expect=2).stderr
-    assert "another question" in indexed.run("search", "soup", "--cursor", first["next_cursor"], expect=2).stderr
+    assert "another query" in indexed.run("search", "soup", "--cursor", first["next_cursor"], expect=2).stderr
 
 
 def test_a_run_that_was_killed_is_not_said_to_go_on(indexed: Shell) -> None:

@@ -78,7 +78,7 @@ def test_csv_in_a_pipe_is_utf_8_in_every_locale(shell: Shell) -> None:
         (("-", "-f", "sqlite"), "cannot be written to standard output"),
         (("notes.txt",), "does not imply a format"),
         (("missing/notes.db",), "no directory"),
-        (("-", "-f", "jsonl", "--json"), "one of them"),
+        (("-", "-f", "jsonl", "--json"), "cannot hold both"),
         (("{data}/notes.db",), "belongs to the index"),
         (("{data}/data.db", "--force"), "belongs to the index"),
         (("kitchen/soup.md", "-f", "csv"), "--force"),

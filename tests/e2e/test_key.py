@@ -61,7 +61,7 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
     _key(tmp_path, "new", "ann")
     assert "a key 'ann' already exists" in _key(tmp_path, "new", "ann", expect=2).stderr
     assert "no key 'bob'" in _key(tmp_path, "revoke", "bob", expect=2).stderr
-    assert "no name for a key" in _key(tmp_path, "new", "a b", expect=2).stderr
+    assert "not a valid name for a key" in _key(tmp_path, "new", "a b", expect=2).stderr
 
 
 def test_listing_no_keys_makes_nothing(tmp_path: Path) -> None:

@@ -293,8 +293,8 @@ def test_a_name_that_leads_inside_when_it_is_redirected_to_is_refused(port: int)
     ("path", "told"),
     [
         ("/loop", "redirections"),
-        ("/twice", "packed as 'gzip, gzip'"),
-        ("/hidden", "packed as 'gzip, identity'"),
+        ("/twice", "compresses its response with 'gzip, gzip'"),
+        ("/hidden", "compresses its response with 'gzip, identity'"),
         ("/bomb", "more than 50 MB"),
         ("/cut", "error"),
         ("/chunk", "more than 50 MB"),

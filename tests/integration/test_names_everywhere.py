@@ -82,9 +82,10 @@ def test_the_api_and_assistants_get_the_same_names_first(served: Served) -> None
             assert [told(hit) for hit in hits][: len(expected)] == expected
 
 
-def test_what_cannot_be_looked_at_has_no_id_in_the_api_and_no_place_in_plain_results(served: Served) -> None:
+def test_a_picture_without_text_can_be_opened_and_has_no_place_in_plain_results(served: Served) -> None:
     answer = rest(served, "Gardasee")
-    assert "doc_id" not in answer["hits"][0]
+    assert "doc_id" in answer["hits"][0]
+    assert "doc_id" not in rest(served, "Fotos Italien")["hits"][0]
     assert answer["results"] == []
     (plain,) = [one for one in rest(served, "sessions.py")["results"] if one["metadata"]["filename"] == "sessions.py"]
     assert plain["text"].startswith("def open_it")

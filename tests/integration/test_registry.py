@@ -140,7 +140,7 @@ def test_names_are_unique_and_plain(registry: Registry) -> None:
     with pytest.raises(UsageError, match="a key 'ann' already exists"):
         keys.add("ann", Right.READ)
     for name in ("", " ann", "a\nb", "-a", "a" * 65, "é"):
-        with pytest.raises(UsageError, match="no name"):
+        with pytest.raises(UsageError, match="not a valid name"):
             keys.add(name, Right.READ)
     with pytest.raises(UsageError, match="no key 'bob'"):
         keys.revoke("bob")

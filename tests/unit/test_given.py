@@ -10,7 +10,7 @@ from directory_indexer.core.errors import UsageError
 
 @pytest.mark.parametrize("text", ["nan", "-1", "-inf", "", "ten", "9" * 400 + "x"])
 def test_what_is_no_number_of_seconds_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="no number of seconds"):
+    with pytest.raises(UsageError, match="not a number of seconds"):
         parse_seconds(text)
 
 

@@ -34,7 +34,7 @@ def test_a_cursor_leads_on_in_the_same_question_and_names_what_was_shown() -> No
     assert rest.hits == hits([3, 4])
     assert (rest.is_truncated, rest.degraded) == (True, ())
     assert following.limit(2) == 4
-    with pytest.raises(UsageError, match="another question"):
+    with pytest.raises(UsageError, match="another query"):
         parse_cursor(cursor, question=["b"])
 
 

@@ -56,5 +56,5 @@ def test_each_way_of_opening_has_its_program() -> None:
     assert command(OpenWith.PROGRAM, "/d/a.pdf", "pdf") == ["evince", "--page-label=3", "/d/a.pdf"]
     assert command(OpenWith.PROGRAM, "/d/a.docx", "docx") == ["xdg-open", "/d/a.docx"]
     assert command(OpenWith.FOLDER, "/d/a.sh", "bash") == ["xdg-open", "/d"]
-    with pytest.raises(UsageError, match="might run it"):
+    with pytest.raises(UsageError, match="might execute it"):
         command(OpenWith.PROGRAM, "/d/a.sh", "bash")
