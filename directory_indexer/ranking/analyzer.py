@@ -224,9 +224,9 @@ def prefixed_word(word: str) -> str:
 
 
 def other_spellings(word: str) -> tuple[str, ...]:
-    """Return other words of the index for a typed word: with transliterated umlauts, or as a date."""
+    """Return other words of the index for a typed word: with transliterated umlauts, or as a date or year."""
     spelled = transliterate_umlauts(word.casefold())
-    return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word))
+    return (*(query_words(spelled) if spelled != word.casefold() else ()), *_dates(word), *_year_of_period(word))
 
 
 def symbol_name(word: str) -> str:
@@ -309,6 +309,13 @@ def _dates(text: str) -> Iterator[str]:
             yield f"{year}{int(month):02}{int(day):02}"
 
 
+def _year_of_period(word: str) -> Iterator[str]:
+    """Yield the year of a business period such as FY2019, FY19, Q3FY2019 or H12019."""
+    if match := compiled(_PERIOD).fullmatch(word):
+        year = match["full"] or match["year"]
+        yield year if len(year) == _YEAR_DIGITS else f"{19 if year >= _LAST_CENTURY else 20}{year}"
+
+
 def _names_of_signs(text: str) -> Iterator[str]:
     is_any = (
         ("+" in text and compiled(_PLUS_SIGNS).search(text))
@@ -377,6 +384,11 @@ _SHARP: Final = r"#(?<=[cCfF]#)"
 _NET: Final = r"\.[nN][eE][tT]"
 _PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
 """Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
+
+_PERIOD: Final = r"(?i:(?:[qh][1-4])?[fc]y(?P<year>(?:19|20)?\d\d)|[qh][1-4](?P<full>(?:19|20)\d\d))"
+_YEAR_DIGITS: Final = 4
+_LAST_CENTURY: Final = "60"
+"""Two digits from here on are a year before 2000."""
 
 _SIGNED: Final = r"([-#@$](?<![\w-][-#@$])(?:(?<!-)|(?<=-)-))([A-Za-z\d]+)"
 _CAMEL_CASE_PART: Final = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from directory_indexer.ranking.analyzer import WordsWithPart
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import parse_query
@@ -146,3 +148,17 @@ def test_an_abbreviation_is_no_function_word() -> None:
     typed = {term.typed for term in plan_match(parse_query("who leads the WHO"), Words({"who": 5})).terms}
     assert typed == {"who", "leads"}
     assert [term.typed for term in plan_match(parse_query("WHO LEADS"), Words({"who": 5})).terms] == ["leads"]
+
+
+@pytest.mark.parametrize(
+    ("period", "year"),
+    [("FY2019", "2019"), ("fy19", "2019"), ("CY98", "1998"), ("Q3FY2021", "2021"), ("H12019", "2019")],
+)
+def test_a_business_period_is_also_its_year(period: str, year: str) -> None:
+    [term] = plan_match(parse_query(period), Words({year: 5})).terms
+    assert term.forms == {period.lower(), year}
+
+
+@pytest.mark.parametrize("name", ["log4j", "FY201", "FY20190", "10K", "Q52019"])
+def test_other_names_with_digits_are_no_period(name: str) -> None:
+    assert all("2019" not in term.forms for term in plan_match(parse_query(name), Words({"2019": 5})).terms)
