@@ -38,10 +38,6 @@ MANY_CHUNKS = 20_000
 _SAMPLING_MULTIPLIER = 2_654_435_761
 """Scatters consecutive rows (D. Knuth, The Art of Computer Programming 3, 6.4)."""
 
-_WINDOW_BITS = 12
-_MEMORY_LEVEL = 5
-"""A chunk is a kilobyte: clearing the 256 KB of the default for each takes longer than compressing it to that size."""
-
 _MAX_NEW_FRACTION = 100
 _MIN_LANGUAGE_SHARE = 0.1
 _LAST_CHARACTER = chr(0x10FFFF)
@@ -232,9 +228,8 @@ class FtsSource(NamedTuple):
 
 
 def compress_text(text: str) -> bytes:
-    """Return the compressed text: less than half the size for prose and code, in 10 µs."""
-    compressor = zlib.compressobj(wbits=_WINDOW_BITS, memLevel=_MEMORY_LEVEL)
-    return compressor.compress(text.encode()) + compressor.flush()
+    """Return the compressed text: less than half the size for prose and code, in 20 µs."""
+    return zlib.compress(text.encode())
 
 
 def decompress_text(stored: bytes | str) -> str:
