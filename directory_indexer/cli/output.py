@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final, Literal, TextIO, TypeAlias, get_args
+from typing import Literal, TextIO, TypeAlias
 
 from directory_indexer.cli.caller import current_caller
 from directory_indexer.core.errors import DirIndexError
@@ -33,8 +33,6 @@ with lazily:
 
 Color: TypeAlias = Literal["auto", "always", "never"]
 """When output is coloured: on a terminal only, always, or never."""
-
-COLORS: Final[tuple[Color, ...]] = get_args(Color)
 
 
 class Output:

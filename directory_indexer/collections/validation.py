@@ -37,7 +37,6 @@ _ID_BYTES: Final = 15
 _MAX_NAME_BYTES: Final = 1024
 _MAX_STORED_BYTES: Final = 120
 _MAX_SUFFIX_BYTES: Final = 20
-_MAX_SHOWN_CHARS: Final = 80
 _CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNSAFE_CHARACTERS: Final = re.compile(r'[<>:"|?*!~$%`\\]')
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}

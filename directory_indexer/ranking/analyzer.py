@@ -385,7 +385,7 @@ _NET: Final = r"\.[nN][eE][tT]"
 _PREFIXES: Final = {"--": "\ue000", "#": "\ue001", "@": "\ue002", "$": "\ue003"}
 """Private-use letters, which the tokenizer treats as parts of words, stand for the prefixes of words."""
 
-_PERIOD: Final = r"(?i:(?:[qh][1-4])?[fc]y(?P<year>(?:19|20)?\d\d)|[qh][1-4](?P<full>(?:19|20)\d\d))"
+_PERIOD: Final = r"(?i:(?:[qh][1-4])?[fc]y(?P<year>(?:19|20)?[0-9]{2})|[qh][1-4](?P<full>(?:19|20)[0-9]{2}))"
 _YEAR_DIGITS: Final = 4
 _LAST_CENTURY: Final = "60"
 """Two digits from here on are a year before 2000."""
