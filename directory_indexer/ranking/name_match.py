@@ -71,6 +71,8 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
             set(split_into_words(extension)).difference(split_into_words(stem))
         ):
             return None
+    if name.isascii() and _IDENTIFIER.match(typed.text) and "".join(typed.words) not in "".join(own):
+        return None
     if all(word in own for word in typed.words):
         return NameMatch.WORDS
     return _parts_match(typed, name, own)
@@ -78,7 +80,7 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
 
 def _may_match(typed: TypedName, name: str) -> bool:
     """Whether a name in lower case has all of the letters, a check that takes a tenth of the time of splitting it."""
-    has_dots = all(part in name for part in typed.text.split() if _DOTTED.match(part))
+    has_dots = all(part in name for part in typed.text.split() if _VERBATIM.match(part))
     return has_dots and (not name.isascii() or all(word in name for word in typed.words))
 
 
@@ -118,8 +120,11 @@ def _may_be_prefix(typed: TypedName, at: int, rest: int) -> bool:
 _NON_NAME_PREFIXES: Final = ("-", "#")
 """Prefixes of options and issue numbers; hardly any name begins with them."""
 
-_DOTTED: Final = re.compile(r"\w+\.\w+\Z")
-"""A name with an extension, which matches no other extension."""
+_VERBATIM: Final = re.compile(r"\w+\.\w+\Z|_|\w+_\Z")
+"""A name with an extension or an outer underscore, which matches no name without it."""
+
+_IDENTIFIER: Final = re.compile(r"\w+_\w+\Z")
+"""One name, whose words stand in their order."""
 
 _MIN_PREFIX_LENGTH: Final = 3
 _MIN_PART_LENGTH: Final = 4

@@ -11,11 +11,12 @@ import re
 import time
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from itertools import product
+from itertools import pairwise, product
 from typing import Final, NamedTuple
 
 _OR: Final = "OR"
 _NOT: Final = "-("
+_GROUPING: Final = frozenset('()"')
 _MAX_ALTERNATIVES: Final = 32
 """Further alternatives of a group are dropped."""
 
@@ -34,7 +35,7 @@ def split_alternatives(text: str) -> SplitQuery:
     if _OR not in text:
         return SplitQuery(text)
     query_tokens = _tokenise(text)
-    if _OR not in query_tokens[1:-1]:
+    if _OR not in query_tokens[1:-1] or _is_in_capitals(text, query_tokens):
         return SplitQuery(text)
     reader = _AlternativesParser(query_tokens)
     rest: list[str] = []
@@ -46,6 +47,12 @@ def split_alternatives(text: str) -> SplitQuery:
         elif len(alternatives) > 1:
             groups.append(tuple(" ".join(tokens) for tokens in alternatives))
     return SplitQuery(" ".join(rest), tuple(groups))
+
+
+def _is_in_capitals(text: str, tokens: Sequence[str]) -> bool:
+    """Whether `OR` is a word of a sentence in capitals, such as `WITHOUT WARRANTIES OR CONDITIONS`."""
+    has_neighbours = any(_OR not in pair for pair in pairwise(tokens))
+    return text.isupper() and has_neighbours and not _GROUPING.intersection(text)
 
 
 class _AlternativesParser:

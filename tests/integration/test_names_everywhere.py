@@ -26,6 +26,9 @@ PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 10
 TREE: dict[str, str | bytes] = {
     "src/sessions.py": "def open_it():\n    return 1\n",
     "CHANGES.md": "sessions.py was fixed; sessions.py is fine.\n",
+    "version.go": "package main\n",
+    "GoVersion.java": "class GoVersion {}\n",
+    "Makefile": "GO_VERSION = 1\n_version = 2\n",
     "Fotos Italien/IMG_Gardasee.jpg": PICTURE,
     **{f"many/report {at}.bin": PICTURE for at in range(30)},
     "id_rsa": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\n",
@@ -80,6 +83,11 @@ def test_the_api_and_assistants_get_the_same_names_first(served: Served) -> None
     for query, expected in first.items():
         for hits in (rest(served, query)["hits"], mcp(served, query)[0]["hits"]):
             assert [told(hit) for hit in hits][: len(expected)] == expected
+
+
+def test_an_identifier_names_files_with_its_words_in_their_order(served: Served) -> None:
+    names = [[told(hit)[0] for hit in rest(served, query)["hits"]] for query in ("GO_VERSION", "_version")]
+    assert names == [["GoVersion.java", "Makefile"], ["Makefile", "GoVersion.java"]]
 
 
 def test_a_picture_without_text_can_be_opened_and_has_no_place_in_plain_results(served: Served) -> None:

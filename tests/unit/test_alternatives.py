@@ -27,6 +27,8 @@ from directory_indexer.ranking.query_syntax import has_role, split_alternatives
         ("a OR", "a OR", ()),
         ('"a OR b"', '"a OR b"', ()),
         ("f(a) g()", "f(a) g()", ()),
+        ("WITHOUT WARRANTIES OR CONDITIONS", "WITHOUT WARRANTIES OR CONDITIONS", ()),
+        ("MAX_SIZE OR MIN_SIZE", "", (("MAX_SIZE", "MIN_SIZE"),)),
     ],
 )
 def test_or_binds_what_stands_beside_it(query: str, rest: str, groups: tuple[tuple[str, ...], ...]) -> None:
