@@ -71,11 +71,13 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
             set(split_into_words(extension)).difference(split_into_words(stem))
         ):
             return None
-    if name.isascii() and _IDENTIFIER.match(typed.text) and "".join(typed.words) not in "".join(own):
-        return None
-    if all(word in own for word in typed.words):
+    if all(word in own for word in typed.words) and _is_in_order(typed, own):
         return NameMatch.WORDS
     return _parts_match(typed, name, own)
+
+
+def _is_in_order(typed: TypedName, own: Sequence[str]) -> bool:
+    return not _IDENTIFIER.match(typed.text) or "".join(typed.words) in "".join(own)
 
 
 def _may_match(typed: TypedName, name: str) -> bool:
@@ -89,7 +91,7 @@ def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch |
     if not name.isascii():
         parts.update(split_into_words(transliterate_umlauts(name.casefold())))
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
-    if None not in matches:
+    if None not in matches and _is_in_order(typed, own):
         return max(match for match in matches if match is not None)
     is_begun = typed.is_unfinished and len(typed.text) >= _MIN_PREFIX_LENGTH and name.casefold().startswith(typed.text)
     return NameMatch.BEGINNINGS if is_begun else None
