@@ -171,7 +171,7 @@ _BARE_INCLUDE: Final = rb"include\s*<[a-z_]+>"
 _TEMPLATE: Final = (
     rb"\{%[-+]?[ \t]*(?:autoescape|block|call|extends|filter|for|from|if|import|include|load|macro|raw|set|static|"
     rb"trans|url|with)\b|\{\{[-~]?[ \t]*(?:[#/>.$]|(?:define|block|range|if|with|partial|template)[ \t]"
-    rb"|\w+[\w.]*[ \t]*[-~|}])"
+    rb"|\w+[\w.]*[ \t]*[-~|}(\[])"
     rb"|<%[-=@#!]|<%[ \t\n]|<\?(?:php\b|=)|\A\s*(?:<!--[^>]*-->\s*)*<(?:script|style)\b"
 )
 """The tags of Jinja, Django, Twig, Liquid, Handlebars, Go, ERB, JSP and PHP; or a part of a page that is a script."""
