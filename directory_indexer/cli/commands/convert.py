@@ -11,7 +11,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import path_of_place, resolved_path
 
 with lazily:
-    from directory_indexer.api.contents import converted
+    from directory_indexer.api.contents import converted_text
     from directory_indexer.integrations.converting.converter import is_url
     from directory_indexer.integrations.exporting.target import draft_of, require_free
     from directory_indexer.text import results
@@ -49,7 +49,7 @@ def convert(call: ConvertCall) -> None:
         with draft_of(place, force=call.force) as draft:
             Path(draft).write_bytes(text.encode("utf-8", "replace"))
     if call.as_json:
-        output.record(converted(call.source, None if place else text, file=place))
+        output.record(converted_text(call.source, None if place else text, file=place))
     elif not place:
         output.data(results.markdown(text, for_terminal=output.is_terminal))
 

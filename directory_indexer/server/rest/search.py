@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from directory_indexer.api.contents import GrepAnswer, OutlineAnswer, outline_answer
-from directory_indexer.api.directories import DirectoryPart, directory_part
+from directory_indexer.api.directories import DirectoryTree, directory_tree
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
 from directory_indexer.api.previews import NeighbourEntry, NeighboursAnswer
 from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
@@ -79,7 +79,7 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
     return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
 
 
-def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryPart:
+def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryTree:
     """Return the directory breakdown of the index.
 
     Raises:
@@ -90,7 +90,7 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
         usage = directory_usage(
             snapshot, _first_directory_of_scope(snapshot, call.path), depth=call.depth, most=call.most, without=own
         )
-    return directory_part(usage)
+    return directory_tree(usage)
 
 
 def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
