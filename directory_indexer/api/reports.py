@@ -167,7 +167,7 @@ def settings_answer(loaded: LoadedConfig) -> SettingsAnswer:
             default=KEYS[entry.key].default if entry.key in KEYS else None,
             source=entry.source,
             origin=entry.origin or None,
-            words=KEYS[entry.key].words if entry.key in KEYS else "",
+            words=KEYS[entry.key].description if entry.key in KEYS else "",
         )
         for entry in loaded.settings
     )

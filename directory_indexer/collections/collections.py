@@ -21,8 +21,8 @@ from directory_indexer.config.collections import (
     CollectionName,
     collection_directory,
     collection_name,
+    config_of_collection,
     documents_directory,
-    of_collection,
     team_directory,
 )
 from directory_indexer.core.errors import ConflictError, NotIndexedError, StoreError, UsageError
@@ -254,7 +254,7 @@ class CollectionApp(App):
     """The index of a collection; the model and the registry are those of the data directory."""
 
     def __init__(self, around: App, name: CollectionName) -> None:
-        super().__init__(of_collection(around.loaded, name))
+        super().__init__(config_of_collection(around.loaded, name))
         self._around = around
         self.origin = around.origin
 

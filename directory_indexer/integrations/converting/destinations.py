@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from directory_indexer.config.services import WEB_PORTS, Allowance
+from directory_indexer.config.services import WEB_PORTS, HostRule
 from directory_indexer.core.errors import UnavailableError, UsageError
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -47,7 +47,7 @@ _BITS_OF_LINK: Final = 64
 class Destinations(NamedTuple):
     """Allowed destinations. With `allow_private` a user at a terminal accepts all of them."""
 
-    allowed: tuple[Allowance, ...] = ()
+    allowed: tuple[HostRule, ...] = ()
     allow_private: bool = False
 
     def may_reach(self, host: str, address: str, port: int, *, own: Sequence[IpNetwork] = ()) -> bool:
@@ -133,7 +133,7 @@ def networks_in(fib_trie: str, if_inet6: str) -> tuple[IpNetwork, ...]:
     return tuple(networks)
 
 
-def _covers(allowance: Allowance, host: str, address: IpAddress) -> bool:
+def _covers(allowance: HostRule, host: str, address: IpAddress) -> bool:
     if allowance.network is not None:
         return address in allowance.network
     # An allowed name may later resolve to this machine, or to a cloud metadata service.

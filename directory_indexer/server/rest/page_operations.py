@@ -111,10 +111,10 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
     """
     if call.key not in _CHANGEABLE_SETTINGS:
         raise UsageError(f"'{call.key}' cannot be changed here", hint="change it in the configuration file")
-    kind = KEYS[call.key].kind
-    value = kind.typed(kind.from_text(call.value), Path) if call.value else None
-    if call.value and (mistake := next(iter(kind.mistakes(value)), None)):
-        raise UsageError(f"{call.key}{mistake.place}: {mistake.words}")
+    value_type = KEYS[call.key].type
+    value = value_type.convert(value_type.parse(call.value), Path) if call.value else None
+    if call.value and (issue := next(iter(value_type.issues(value)), None)):
+        raise UsageError(f"{call.key}{issue.path}: {issue.message}")
     settings = {setting.key: setting for setting in _reload_config(services).settings}
     if settings[call.key].source == Source.ENVIRONMENT:
         raise ConflictError(f"{settings[call.key].origin} is set and takes precedence", hint="unset it first")
