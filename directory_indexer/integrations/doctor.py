@@ -34,7 +34,7 @@ from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
 from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
-from directory_indexer.ocr.engine_selection import PageReading
+from directory_indexer.ocr.engine_selection import ConfiguredOcr
 from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
 from directory_indexer.storage.page_cache import PageCache
 from directory_indexer.storage.vector_stores import VectorStores
@@ -238,7 +238,7 @@ class Checkup:
         return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()
 
 
-def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
+def ocr_finding(reading: ConfiguredOcr, cache: PageCache) -> Finding:
     """Return the OCR engine and the size of its cache; a service is not called."""
     summary = cache.summary()
     pages = "page" if summary.n_pages == 1 else "pages"
