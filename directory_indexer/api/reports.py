@@ -18,7 +18,7 @@ with lazily:
     from directory_indexer.indexing.report import MigrationReport
     from directory_indexer.integrations.assistants.planning import Failure, Plan, Step
     from directory_indexer.integrations.exporting.exporter import ExportReport
-    from directory_indexer.integrations.usage import Usage, Use, tokens_of
+    from directory_indexer.integrations.usage import ToolUse, Usage, tokens_of
     from directory_indexer.storage.registry.keys import Key
 
 
@@ -276,7 +276,7 @@ def _part_entry(step: Step, failed: dict[str, str]) -> PartEntry:
     return PartEntry(step.client, step.part, step.path, step.action, step.reason or None)
 
 
-def _use_entry(use: Use) -> UseEntry:
+def _use_entry(use: ToolUse) -> UseEntry:
     tokens = tokens_of(use.n_bytes)
     n_known = use.n_calls - use.n_unknown
     return UseEntry(

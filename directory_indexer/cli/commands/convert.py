@@ -13,7 +13,7 @@ from directory_indexer.core.paths import path_of_place, resolved_path
 with lazily:
     from directory_indexer.api.contents import converted_text
     from directory_indexer.integrations.converting.converter import is_url
-    from directory_indexer.integrations.exporting.target import draft_of, require_free
+    from directory_indexer.integrations.exporting.target import require_free, staged_file
     from directory_indexer.text import results
 
 
@@ -46,7 +46,7 @@ def convert(call: ConvertCall) -> None:
     else:
         text = app.converter.convert_file(resolved_path(parse_path(call.source)))
     if place:
-        with draft_of(place, force=call.force) as draft:
+        with staged_file(place, force=call.force) as draft:
             Path(draft).write_bytes(text.encode("utf-8", "replace"))
     if call.as_json:
         output.record(converted_text(call.source, None if place else text, file=place))

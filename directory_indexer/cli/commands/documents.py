@@ -27,7 +27,7 @@ with lazily:
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest, Wait
     from directory_indexer.collections.originals import open_original
-    from directory_indexer.integrations.exporting.target import draft_of, require_free
+    from directory_indexer.integrations.exporting.target import require_free, staged_file
     from directory_indexer.search.texts import Selection, Unit
     from directory_indexer.storage.registry.stored_documents import State
     from directory_indexer.text import json_pages, results
@@ -123,7 +123,7 @@ def get_original(call: GetOriginalCall) -> None:
             return
         target = path_of_place(call.file)
         require_free(target, app.policies.walk.own, force=call.force)
-        with draft_of(target, force=call.force) as draft, open(draft, "wb") as copy:
+        with staged_file(target, force=call.force) as draft, open(draft, "wb") as copy:
             shutil.copyfileobj(source, copy)
     output.notes([f"{call.file} holds {original.document.filename}"])
 

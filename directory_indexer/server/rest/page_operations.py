@@ -50,7 +50,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
 from directory_indexer.integrations.assistants.config_files import read_file, write_file
-from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing
+from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.search.query_warnings import name_test, scope_and_kind_test
@@ -313,7 +313,7 @@ class Confirmations:
 
 def _set_in_config_text(text: str, keys: list[str], value: object) -> str:
     written = list(value) if isinstance(value, tuple) else value
-    if JSON.standing(text, keys, written) is not Standing.ABSENT:
+    if JSON.state(text, keys, written) is not EntryState.ABSENT:
         text = JSON.without_entry(text, keys, None, made=0)
     return text if value is None else JSON.with_entry(text, keys, written)
 

@@ -16,7 +16,7 @@ from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_o
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
-from directory_indexer.integrations.previewing.work import DRAWN
+from directory_indexer.integrations.previewing.workers import RENDERED_KINDS
 from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
@@ -104,7 +104,7 @@ def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
 def _is_picture_without_text(hit: Hit) -> bool:
     """Whether a file that was found by its name alone is a picture that can be shown."""
     reason = hit.named.why_without_text if hit.named else ""
-    return hit.facts.kind in DRAWN and reason in {SkipReason.BINARY, SkipReason.NO_TEXT}
+    return hit.facts.kind in RENDERED_KINDS and reason in {SkipReason.BINARY, SkipReason.NO_TEXT}
 
 
 def _path_and_name_of_document(
