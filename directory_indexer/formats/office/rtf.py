@@ -32,17 +32,25 @@ INFO: Final = frozenset({"title", "subject", "author", "keywords", "creatim", "r
 _TIMES: Final = frozenset({"creatim", "revtim"})
 
 _HEADER: Final = b"{\\rtf"
-_BOXES: Final = frozenset({"shptxt", "dptxbxtext"})
-_RUNNING: Final = frozenset({"header", "headerf", "headerl", "headerr", "footer", "footerf", "footerl", "footerr"})
-_MARKS: Final = frozenset({"listtext", "pntext"})
-_DESTINATIONS: Final = _BOXES | _RUNNING | _MARKS | INFO | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
+_TEXT_BOXES: Final = frozenset({"shptxt", "dptxbxtext"})
+_HEADERS_FOOTERS: Final = frozenset(
+    {"header", "headerf", "headerl", "headerr", "footer", "footerf", "footerl", "footerr"}
+)
+_LIST_MARKERS: Final = frozenset({"listtext", "pntext"})
+_DESTINATIONS: Final = (
+    _TEXT_BOXES
+    | _HEADERS_FOOTERS
+    | _LIST_MARKERS
+    | INFO
+    | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
+)
 _HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _BODY_LEVEL: Final = 9
 _MAX_DEPTH: Final = 8
-_MAX_MARK: Final = 40
+_MAX_MARKER: Final = 40
 _MAX_NAME: Final = 200
 
-_JOINING: Final = frozenset({"clmrg", "clvmrg"})
+_MERGING: Final = frozenset({"clmrg", "clvmrg"})
 _MAX_CELLS: Final = 1_000
 """The most cells of a row whose form is kept; word processors have 63."""
 
@@ -240,7 +248,7 @@ class OpenTable:
 
     def control(self, word: str) -> None:
         """Apply a control word that shapes cells."""
-        if word in _JOINING:
+        if word in _MERGING:
             self._form.add(word)
         elif word == "trowd":
             self._forms.clear()
@@ -305,8 +313,8 @@ class _Reader:
         self._ends: dict[str, Callable[[Flow], None]] = {
             "footnote": self._end_note,
             "annotation": self._end_comment,
-            **dict.fromkeys(_BOXES, self._end_box),
-            **dict.fromkeys(_RUNNING, self._end_running),
+            **dict.fromkeys(_TEXT_BOXES, self._end_box),
+            **dict.fromkeys(_HEADERS_FOOTERS, self._end_running),
         }
 
     def begin(self, destination: str) -> None:
@@ -324,8 +332,8 @@ class _Reader:
             end(flow)
             return
         text = "".join(self._collected)
-        if destination in _MARKS:
-            self._flows[-1].mark = _mark(text)
+        if destination in _LIST_MARKERS:
+            self._flows[-1].mark = _list_marker(text)
         elif destination == "atnauthor":
             self._author = " ".join(text.split())
         elif destination in INFO:
@@ -418,8 +426,8 @@ def _level(outline: int | None) -> int:
     return outline + 1 if outline is not None and 0 <= outline < _BODY_LEVEL else 0
 
 
-def _mark(text: str) -> str:
-    mark = text.strip()[:_MAX_MARK]
+def _list_marker(text: str) -> str:
+    mark = text.strip()[:_MAX_MARKER]
     return mark if any(map(str.isalnum, mark)) and (len(mark) > 1 or mark.isdecimal()) else "-"
 
 
