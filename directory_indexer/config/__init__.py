@@ -77,12 +77,7 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
         data_dir=directory.value,
         file=None if in_file is None else location.value,
         settings=(_displayed(location), _displayed(directory), *(_displayed(settings[key]) for key in KEYS)),
-        warnings=(
-            *_readable_keys(settings),
-            *_without_effect(config, settings),
-            *_unencrypted(config),
-            *_writable_indexes(config),
-        ),
+        warnings=(*_readable(settings), *_unused(config, settings), *_unencrypted(config), *_writable(config)),
     )
 
 
@@ -185,7 +180,7 @@ def _displayed(setting: Setting[Value]) -> Setting[object]:
     return Setting(setting.key, value, setting.source, setting.origin)
 
 
-def _readable_keys(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
+def _readable(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
     """Yield a warning for each file with a service's key that others can read."""
     files = {
         Path(setting.origin)
@@ -197,7 +192,7 @@ def _readable_keys(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
             yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
 
 
-def _writable_indexes(config: Config) -> Iterator[str]:
+def _writable(config: Config) -> Iterator[str]:
     """Yield a warning for each directory of the index that others can write to."""
     if os.name != "posix":
         return
@@ -212,7 +207,7 @@ def _writable_indexes(config: Config) -> Iterator[str]:
             yield f"'{directory}' belongs to another user, who can change the index in it"
 
 
-def _without_effect(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[str]:
+def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator[str]:
     """Yield a warning for each setting that has no effect in combination with others."""
     unused: list[str] = []
     if config.embedding.provider == "embedded":

@@ -264,8 +264,7 @@ ENDPOINT = Text(
 
 def entries_of(section: type) -> Iterator[tuple[str, Key | type]]:
     """Yield the entries of a section in order: keys and subsections."""
-    described: dict[str, Key | type] = section._field_defaults  # type: ignore[attr-defined]
-    yield from described.items()
+    yield from section._field_defaults.items()  # type: ignore[attr-defined]
 
 
 def keys_below(section: type, prefix: str = "") -> Iterator[tuple[str, Key]]:

@@ -156,9 +156,7 @@ def _decode_wide(content: bytes, encoding: str | None, *, has_bom: bool = False)
         return None
     text = content.decode(encoding, "replace")
     sample = text[:2000] + text[-2000:]
-    n_invalid = sum(
-        unicodedata.category(character) in _NON_TEXT_CATEGORIES for character in sample if character not in _LAYOUT
-    )
+    n_invalid = sum(unicodedata.category(character) in _NO_TEXT for character in sample if character not in _LAYOUT)
     are_characters = n_invalid + sample.count("\ufffd") <= len(sample) * _MAX_INVALID_SHARE
     return text if are_characters and (has_bom or is_plausible_text(text)) else None
 
@@ -306,7 +304,7 @@ _FEW_NON_ASCII_BYTES: Final = 8
 _LETTERS_AND_DIGITS: Final = string.ascii_letters.encode() + string.digits.encode()
 _WORD_BYTES: Final = _LETTERS_AND_DIGITS + b" \t\r\n" + bytes(range(0x80, 0x100))
 _LAYOUT: Final = "\t\n\v\f\r\x1b\b\x85"
-_NON_TEXT_CATEGORIES: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
+_NO_TEXT: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
 
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),

@@ -52,8 +52,8 @@ _MAX_REPEATS: Final = 8
 _MAX_WORD_CHARS: Final = 1_000
 _MIN_COORDINATES: Final = 6
 _MAX_COORDINATES: Final = 64
-_DEFAULT_HEIGHT: Final = 150
-_DEFAULT_CONFIDENCE: Final = 90
+_HEIGHT: Final = 150
+_CONFIDENCE: Final = 90
 """Confidence of words for which the service reports none."""
 
 _MAX_COLUMNS: Final = 60
@@ -116,7 +116,7 @@ class AzureService:
             operation = httpx.URL("")
         ours = self.client.address
         if (operation.scheme, operation.host, operation.port) != (ours.scheme, ours.host, ours.port):
-            elsewhere = self.client.sanitized(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
+            elsewhere = self.client.cleaned(f"{operation.scheme}://{operation.netloc.decode('ascii', 'replace')}")
             raise ProviderError(
                 f"{self.client.place} asks for the key to be sent to {elsewhere}",
                 hint="set ocr.azure.endpoint to the resource itself",
@@ -139,7 +139,7 @@ class AzureService:
             raise RequestError(FailureKind.INVALID, "sent a response that is not Document Intelligence's")
         error = object_in(answer, "error")
         inner = object_in(error, "innererror")
-        message = self.client.sanitized(text_in(inner, "message") or text_in(error, "message") or status)
+        message = self.client.cleaned(text_in(inner, "message") or text_in(error, "message") or status)
         if text_in(error, "code") in _SERVICE_FAULTS:
             raise RequestError(FailureKind.BROKEN, f"failed over a page: {message}")
         raise PageRefusedError(f"{self.client.place} cannot read a page: {message}")
@@ -212,9 +212,7 @@ class _WordIndex:
         self._starts = [start for start, _ in words]
         self._words = [word for _, word in words]
         self._n_left = _MAX_REPEATS * len(words)
-        self.height = median_low(
-            [word.box.bottom - word.box.top for word in self._words if word.box] or [_DEFAULT_HEIGHT]
-        )
+        self.height = median_low([word.box.bottom - word.box.top for word in self._words if word.box] or [_HEIGHT])
 
     def within(self, spans: Sequence[_Range]) -> list[Word]:
         """Return the words in ranges of the text, within a budget for overlapping ranges."""
@@ -247,7 +245,7 @@ def _lines(page: dict[str, Any], words: _WordIndex, paragraphs: Sequence[int]) -
         spans = _spans(line)
         start = min((span.start for span in spans), default=0)
         line_words = words.within(spans) or [
-            Word(text[:_MAX_WORD_CHARS], _DEFAULT_CONFIDENCE, words.box(values_in(line, "polygon")))
+            Word(text[:_MAX_WORD_CHARS], _CONFIDENCE, words.box(values_in(line, "polygon")))
             for text in text_in(line, "content").split()
         ]
         if line_words:
@@ -256,9 +254,7 @@ def _lines(page: dict[str, Any], words: _WordIndex, paragraphs: Sequence[int]) -
 
 def _line_of(row: Row, words: _WordIndex) -> Line:
     row_words = [word for cell in row.cells for word in words.within(_spans(cell.content))]
-    confidence = (
-        round(sum(word.confidence for word in row_words) / len(row_words)) if row_words else _DEFAULT_CONFIDENCE
-    )
+    confidence = round(sum(word.confidence for word in row_words) / len(row_words)) if row_words else _CONFIDENCE
     box = _box_of_row(row, words)
     return Line(tuple(Word(text, confidence, box) for text in row.text.split(" ")))
 

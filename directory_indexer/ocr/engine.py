@@ -7,8 +7,6 @@ from typing import NamedTuple, Protocol
 from directory_indexer.core.files import Recognition
 from directory_indexer.formats.pdf.raster import EncodedPage, Raster
 
-__all__ = ["EncodedPage", "LocalEngine", "OcrUsage", "PageEstimate", "RemoteEngine"]
-
 
 class LocalEngine(Protocol):
     """Reads the pixels of a page on this machine.

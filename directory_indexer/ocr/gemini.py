@@ -106,13 +106,13 @@ class GeminiService:
             answer = _answer(self.client.request_json("POST", self._url, body, until=until)[0])
             if answer.block or answer.finish in _BLOCKING:
                 raise PageRefusedError(
-                    f"{self.client.place} blocked a page: {self.client.sanitized(answer.block or answer.finish)}"
+                    f"{self.client.place} blocked a page: {self.client.cleaned(answer.block or answer.finish)}"
                 )
             if answer.finish == _TOO_LONG or (answer.finish == _COMPLETE and answer.text):
                 return answer
         if not answer.is_valid:
             raise RequestError(FailureKind.INVALID, "sent a response that is not Gemini's")
-        finish = self.client.sanitized(answer.finish)
+        finish = self.client.cleaned(answer.finish)
         raise PageRefusedError(f"{self.client.place} returned no text for a page{f' ({finish})' if finish else ''}")
 
     def _transcript(self, answer: _Answer) -> Transcript:

@@ -124,7 +124,8 @@ def build_remote_engine(name: str, access: Access, timing: RetryTiming | None = 
     Raises:
         ProviderError: the address or the key is invalid.
     """
-    return RemoteOcr(SERVICES[name](access, timing or RetryTiming()), concurrency=access.concurrency)
+    services: dict[str, Callable[[Access, RetryTiming], OcrService]] = {"gemini": GeminiService, "azure": AzureService}
+    return RemoteOcr(services[name](access, timing or RetryTiming()), concurrency=access.concurrency)
 
 
 def _white(size: int) -> EncodedPage:
@@ -136,17 +137,6 @@ def _white(size: int) -> EncodedPage:
 
 
 _EMPTY_PAGE: Final = _white(128)
-
-
-def _gemini(access: Access, timing: RetryTiming) -> OcrService:
-    return GeminiService(access, timing)
-
-
-def _azure(access: Access, timing: RetryTiming) -> OcrService:
-    return AzureService(access, timing)
-
-
-SERVICES: Final[dict[str, Callable[[Access, RetryTiming], OcrService]]] = {"gemini": _gemini, "azure": _azure}
 
 
 class ServiceReader:

@@ -124,7 +124,7 @@ class ServiceClient:
 
         return self.retries.retry(once, until=until)
 
-    def sanitized(self, text: str) -> str:
+    def cleaned(self, text: str) -> str:
         """Return a text of the service for a message: short, on one line, and without the key, which some repeat."""
         return " ".join(text.replace(self._key, "***").split())[:_MAX_MESSAGE_CHARS]
 
@@ -142,7 +142,7 @@ class ServiceClient:
     def _failure(self, reply: Response) -> RequestError | ProviderError:
         error = object_in(parse_object(reply.content), "error")
         inner = object_in(error, "innererror")
-        message = self.sanitized(text_in(inner, "message") or text_in(error, "message"))
+        message = self.cleaned(text_in(inner, "message") or text_in(error, "message"))
         text = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
         if hint := self._hint(reply.status, error):
             return ProviderError(f"{self.place} {text}", hint=hint)

@@ -24,7 +24,7 @@ from directory_indexer.formats.pdf.raster import Raster
 with lazily:
     from directory_indexer.ranking.language_table import language_of_document
 
-_ORIENTATION_DATA: Final = "osd"
+_OSD: Final = "osd"
 """Listed by `--list-langs`, but no language: data for orientation detection."""
 
 _SHORT_PAGE: Final = 1_000
@@ -112,9 +112,7 @@ class Tesseract:
     @property
     def name(self) -> str:
         """The version, and the languages that it reads."""
-        languages = (
-            self._chosen.split("+") if self._chosen else sorted({*self._installed.languages} - {_ORIENTATION_DATA})
-        )
+        languages = self._chosen.split("+") if self._chosen else sorted({*self._installed.languages} - {_OSD})
         return f"Tesseract {self._installed.version}, which reads {', '.join(languages)}"
 
     @property
@@ -143,10 +141,10 @@ class Tesseract:
 
     def turn_of(self, page: Raster) -> int:
         """Return the clockwise rotation that makes a page upright; 0 if it has too few letters."""
-        if _ORIENTATION_DATA not in self._installed.languages:
+        if _OSD not in self._installed.languages:
             return 0
         try:
-            output = self._run(page, "--psm", "0", "-l", _ORIENTATION_DATA).decode("utf-8", "replace")
+            output = self._run(page, "--psm", "0", "-l", _OSD).decode("utf-8", "replace")
         except ExtractionError:  # also raised if there are too few letters
             return 0
         match = re.search(r"^Rotate: (90|180|270)$", output, re.MULTILINE)
@@ -186,7 +184,7 @@ class Tesseract:
     def _all_languages(self, recognition: Recognition) -> str:
         if not 0 < sum(len(line.text) for line in recognition.lines) < _SHORT_PAGE:
             return ""
-        languages = [name for name in self._installed.languages if name != _ORIENTATION_DATA and "/" not in name]
+        languages = [name for name in self._installed.languages if name != _OSD and "/" not in name]
         return "+".join(languages[:_MAX_LANGUAGES])
 
 
@@ -225,7 +223,7 @@ def _data_variable(data: str) -> dict[str, str]:
 
 
 def _first_language(installed: Sequence[str]) -> str:
-    return next((language for language in installed if language != _ORIENTATION_DATA), "eng")
+    return next((language for language in installed if language != _OSD), "eng")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:

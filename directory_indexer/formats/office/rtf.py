@@ -32,17 +32,11 @@ INFO: Final = frozenset({"title", "subject", "author", "keywords", "creatim", "r
 _TIMES: Final = frozenset({"creatim", "revtim"})
 
 _HEADER: Final = b"{\\rtf"
-_TEXT_BOXES: Final = frozenset({"shptxt", "dptxbxtext"})
-_HEADERS_FOOTERS: Final = frozenset(
-    {"header", "headerf", "headerl", "headerr", "footer", "footerf", "footerl", "footerr"}
-)
-_LIST_MARKERS: Final = frozenset({"listtext", "pntext"})
+_BOXES: Final = frozenset({"shptxt", "dptxbxtext"})
+_RUNNING: Final = frozenset({"header", "headerf", "headerl", "headerr", "footer", "footerf", "footerl", "footerr"})
+_MARKERS: Final = frozenset({"listtext", "pntext"})
 _DESTINATIONS: Final = (
-    _TEXT_BOXES
-    | _HEADERS_FOOTERS
-    | _LIST_MARKERS
-    | INFO
-    | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
+    _BOXES | _RUNNING | _MARKERS | INFO | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
 )
 _HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _BODY_LEVEL: Final = 9
@@ -313,8 +307,8 @@ class _Reader:
         self._ends: dict[str, Callable[[Flow], None]] = {
             "footnote": self._end_note,
             "annotation": self._end_comment,
-            **dict.fromkeys(_TEXT_BOXES, self._end_box),
-            **dict.fromkeys(_HEADERS_FOOTERS, self._end_running),
+            **dict.fromkeys(_BOXES, self._end_box),
+            **dict.fromkeys(_RUNNING, self._end_running),
         }
 
     def begin(self, destination: str) -> None:
@@ -332,7 +326,7 @@ class _Reader:
             end(flow)
             return
         text = "".join(self._collected)
-        if destination in _LIST_MARKERS:
+        if destination in _MARKERS:
             self._flows[-1].mark = _list_marker(text)
         elif destination == "atnauthor":
             self._author = " ".join(text.split())

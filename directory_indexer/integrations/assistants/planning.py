@@ -109,16 +109,14 @@ class Installation:
         if state is EntryState.OTHER:
             return step._replace(action=Action.TAKEN, reason=_conflict_reason(target))
         clients = tuple(dict.fromkeys([*(edit.clients if edit else ()), client.name]))
-        self._insert(
-            draft, text, target, Edit(draft.file.target, target.format, tuple(target.keys), value, part, clients)
-        )
+        self._add(draft, text, target, Edit(draft.file.target, target.format, tuple(target.keys), value, part, clients))
         return step
 
     def _share(self, edit: Edit, client: Client) -> None:
         if client.name not in edit.clients:
             self._record = self._record.with_clients(edit, (*edit.clients, client.name))
 
-    def _insert(self, draft: Draft, text: str, target: Target, edit: Edit) -> None:
+    def _add(self, draft: Draft, text: str, target: Target, edit: Edit) -> None:
         form = FORMATS[target.format]
         after = form.with_entry(text or target.seed, target.keys, edit.value)
         offset, removed, inserted = splice(text, after)

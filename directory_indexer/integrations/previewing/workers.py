@@ -135,7 +135,7 @@ _ELEMENTS: Final = frozenset(
 )
 _BREAKS: Final = {"softbreak": Node("", " "), "hardbreak": Node("br")}
 _TEXT_TOKENS: Final = frozenset({"text", "html_inline", "html_block"})
-_LITERAL_TAGS: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
+_LITERALS: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
 """Nodes with a text of their own; that of an image is its description."""
 
 _SCHEMES: Final = frozenset({"http", "https"})
@@ -180,10 +180,8 @@ class _Reader:
             return (_BREAKS[node.type],)
         if node.type in _TEXT_TOKENS:
             return (Node("", node.content),)
-        if node.type in _LITERAL_TAGS:
-            return (
-                Node(_LITERAL_TAGS[node.type], children=(Node("", node.content or "picture"),), line=self._line(node)),
-            )
+        if node.type in _LITERALS:
+            return (Node(_LITERALS[node.type], children=(Node("", node.content or "picture"),), line=self._line(node)),)
         children = self.nodes(node.children)
         if node.type == "link":
             href, beside = _link_targets(str(node.attrGet("href")))
