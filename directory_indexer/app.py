@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
-from directory_indexer.config.indexing import READING_SERVICES, EmbeddingMode
+from directory_indexer.config.indexing import OCR_SERVICES, EmbeddingMode
 from directory_indexer.core import watch_limits
 from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.lazy import lazily
@@ -46,7 +46,7 @@ with lazily:
     from directory_indexer.integrations.converting.converter import Converter
     from directory_indexer.integrations.doctor import Doctor, language_findings, ocr_finding, provider_finding
     from directory_indexer.integrations.exporting.exporter import Exporter
-    from directory_indexer.ocr.engine_selection import PageReading
+    from directory_indexer.ocr.engine_selection import ConfiguredOcr
     from directory_indexer.policies import Policies
     from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.neighbourhood import Neighbourhoods
@@ -174,9 +174,9 @@ class App:
         )
 
     @cached_property
-    def page_reading(self) -> PageReading:
+    def page_reading(self) -> ConfiguredOcr:
         """The selection of the OCR engine."""
-        return PageReading(self.policies.ocr, lambda: self.policies.parse)
+        return ConfiguredOcr(self.policies.ocr, lambda: self.policies.parse)
 
     @cached_property
     def recogniser(self) -> OcrRunner:
@@ -203,7 +203,7 @@ class App:
     def indexer(self) -> Indexer:
         """The index runs."""
         checks = ServiceChecks(lambda: check_services(self.embedders, self.vectorizer))
-        if self._config.ocr.engine in READING_SERVICES:  # other engines are checked when pages wait
+        if self._config.ocr.engine in OCR_SERVICES:  # other engines are checked when pages wait
             checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
         return Indexer(self.index_parts, checks=checks)
 

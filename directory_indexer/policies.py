@@ -9,14 +9,14 @@ from pathlib import Path
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import documents_of, registry_path, team_directory
 from directory_indexer.config.indexing import (
-    READING_SERVICES,
+    OCR_SERVICES,
     EmbeddingConfig,
     EmbeddingMode,
     ExtractorConfig,
     IndexingConfig,
     OcrConfig,
 )
-from directory_indexer.config.services import allowance_of
+from directory_indexer.config.services import parse_host_rule
 from directory_indexer.config.settings import Config
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.last_query import QUERY_MARK_NAME
@@ -81,7 +81,7 @@ class Policies:
 
     def destinations(self, *, allow_private: bool = False) -> Destinations:
         """Return where documents may be fetched from; a user at a terminal may allow everything."""
-        return Destinations(tuple(map(allowance_of, self._config.fetching.allowed)), allow_private)
+        return Destinations(tuple(map(parse_host_rule, self._config.fetching.allowed)), allow_private)
 
     @cached_property
     def walk(self) -> WalkPolicy:
@@ -200,7 +200,7 @@ def ocr_settings(ocr: OcrConfig) -> OcrSettings:
 
 def _service(ocr: OcrConfig) -> service.Access | None:
     """Return how to reach the OCR service, if one is configured; missing values are empty."""
-    if ocr.engine not in READING_SERVICES:
+    if ocr.engine not in OCR_SERVICES:
         return None
     configured = ocr.gemini if ocr.engine == "gemini" else ocr.azure
     return service.Access(

@@ -1,4 +1,4 @@
-"""The application with random vectors in place of those of the model, for trees too large to be embedded.
+"""The application with random vectors instead of the model, for trees too large to embed.
 
 `cheap.py COMMAND...` runs `dirindex COMMAND...` that way.
 """
@@ -36,7 +36,7 @@ EmbeddedVectorStore.merge_at = 20_000
 
 
 class CheapEmbedder:
-    """Vectors around a few centres, as texts about a few subjects have them; equal texts have equal vectors."""
+    """Random vectors clustered around a few centres; equal texts have equal vectors."""
 
     space = EmbeddingSpace(provider="embedded", model="all-MiniLM-L6-v2", dimensions=DIMENSIONS)
     max_tokens = None
@@ -65,7 +65,7 @@ class CheapEmbedder:
 
 
 def make_cheap(app: App, *, batch_size: int = 2000) -> App:
-    """Make an application embed at no cost."""
+    """Replace the embedder of an application by random vectors."""
     app.embedders = Embedders(
         CheapEmbedder.space, ServiceAccess(), build=lambda *_: CheapEmbedder(batch_size=batch_size)
     )
@@ -73,7 +73,7 @@ def make_cheap(app: App, *, batch_size: int = 2000) -> App:
 
 
 def cheap_app(data_dir: Path, *, batch_size: int = 2000, environ: dict[str, str] | None = None) -> App:
-    """Open an index; no configuration but `environ` counts."""
+    """Open an index, configured only by `environ`."""
     return make_cheap(App(load_config(file=None, data_dir=data_dir, environ=environ or {})), batch_size=batch_size)
 
 

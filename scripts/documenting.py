@@ -1,4 +1,4 @@
-"""Shell examples of the documentation: commands in `console` blocks, and their real output, or a picture of it.
+"""Shell examples of the documentation: commands in `console` blocks, and their real output, as text or picture.
 
 The commands of a page run in its order, on a terminal of 80 columns, in a home directory that holds nothing but the
 papers of a lighthouse and, unless the page makes one, an index of them.
@@ -40,7 +40,7 @@ _NOT_AVAILABLE = 127
 
 
 class ExampleError(Exception):
-    """A command of a page that fails as it is written there."""
+    """A command of a page that fails."""
 
 
 def renewed(text: str) -> str:
@@ -64,7 +64,7 @@ def without_figures(text: str) -> str:
 
 @contextlib.contextmanager
 def home(*, is_indexed: bool) -> Iterator[Path]:
-    """Yield a home directory that holds the papers."""
+    """Yield a home directory with the sample papers."""
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary) / "anna"
         (directory / SAMPLE).mkdir(parents=True)
@@ -75,7 +75,7 @@ def home(*, is_indexed: bool) -> Iterator[Path]:
 
 
 def draw(commands: Sequence[str], picture: Path) -> None:
-    """Run commands among the papers, and draw what the terminal shows in the end."""
+    """Run commands on the sample papers, and render the final terminal screen."""
     with home(is_indexed=False) as directory:
         outputs = [
             f"{_PROMPT}{command}\r\n{_written(command, directory, columns=_PICTURE_COLUMNS)[1]}" for command in commands
@@ -96,7 +96,7 @@ def _run(command: str, directory: Path) -> str:
 
 
 def _written(command: str, directory: Path, *, columns: int) -> tuple[int, str]:
-    """Run a shell command on a terminal of its own; return its exit code and all that it wrote."""
+    """Run a shell command on a new terminal; return its exit code and output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, columns, 0, 0))
     environ = {"HOME": str(directory), "LANG": "C.UTF-8", "COLUMNS": str(columns), "TERM": "xterm-256color"}
@@ -118,7 +118,7 @@ def _programs() -> Path:
 
 
 def _settled(text: str) -> str:
-    """Return the lines that a terminal shows in the end: progress moves up and overwrites itself."""
+    """Return the final lines of a terminal, on which progress overwrites itself."""
     lines, row, overwrites = [""], 0, False
     for part in _MOVES.split(text):
         if part.endswith("\n"):

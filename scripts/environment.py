@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 _BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 _STAMP = VENV / "installed.txt"
-"""The description that was installed, and the groups."""
+"""The hash of the installed metadata, and the groups."""
 
 _MODELS = "rapidocr>=3.10"  # for the models in it, without OpenCV and all else that its own code needs
 _WHEEL = re.compile(r"\s*(?:Downloading|Using cached|Processing) (\S+\.whl)(?: \(([\d.]+) (bytes|kB|MB|GB)\))?")
@@ -34,9 +34,9 @@ _QUIET_SECONDS = 10.0
 def install(*options: str) -> None:
     """Install the checkout and dependency groups (`--group NAME` …) into .venv, from wheels alone.
 
-    What an earlier call has installed is not looked at again, until the project's description changes.
+    Installed packages are not checked again until the project's metadata changes.
     """
-    if sys.version_info < (3, 11):  # noqa: UP036 - whoever runs this may have an older one
+    if sys.version_info < (3, 11):  # noqa: UP036 - the caller may run an older one
         sys.exit(f"dirindex needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     if not _BIN.exists():
         progress = Progress("making .venv")
@@ -58,7 +58,7 @@ def install(*options: str) -> None:
 
 
 def _state() -> str:
-    """Return what decides on what is installed."""
+    """Return a hash of the files that determine what is installed."""
     files = (ROOT / "pyproject.toml", ROOT / "directory_indexer/__init__.py")
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
@@ -69,7 +69,7 @@ def command(name: str) -> str:
 
 
 def run(*words: str) -> None:
-    """Show a command and run it in the root of the checkout; when it fails, so does the script."""
+    """Print a command and run it in the root of the checkout; exit if it fails."""
     relative = [os.path.relpath(word, ROOT) if Path(word).is_absolute() else word for word in words]
     print(f"\n$ {shlex.join(relative)}", flush=True)
     code = subprocess.run(words, cwd=ROOT, check=False).returncode  # noqa: S603 - the words are ours
@@ -78,7 +78,7 @@ def run(*words: str) -> None:
 
 
 class Progress:
-    """A line that is overwritten on a terminal, and elsewhere is written again every ten seconds."""
+    """A progress line: overwritten on a terminal, else repeated every ten seconds."""
 
     def __init__(self, title: str) -> None:
         self._title, self._began = title, time.monotonic()
@@ -87,7 +87,7 @@ class Progress:
         self._write(f"{title} …")
 
     def show(self, state: str) -> None:
-        """Write the state of the work; unless on a terminal, only when it is due."""
+        """Write the state of the work, on a terminal at once, else when due."""
         if self._is_terminal or time.monotonic() - self._written >= _QUIET_SECONDS:
             # A narrow terminal cuts off the end, so the seconds come first.
             self._write(f"{self._title}, {self._seconds}: {state}")
@@ -109,7 +109,7 @@ class Progress:
 
 
 class Packages:
-    """The progress of pip by the lines that it writes: packages to fetch, with their sizes, and to unpack."""
+    """The progress of pip, parsed from its output: packages to fetch, with their sizes, and to unpack."""
 
     def __init__(self) -> None:
         self.n_to_unpack = 0

@@ -16,7 +16,7 @@ from directory_indexer.integrations.assistants.planning import (
     Removal,
     apply_installation,
     apply_removal,
-    recording,
+    lock_record,
 )
 from directory_indexer.integrations.assistants.record import read_record
 
@@ -96,5 +96,5 @@ class Home(NamedTuple):
         return [step.action for step in plan.steps]
 
     def _apply(self, plan: Plan, *, uninstall: bool) -> list[Failure]:
-        with recording(self.data_dir, plan):
+        with lock_record(self.data_dir, plan):
             return (apply_removal if uninstall else apply_installation)(plan, self.data_dir)

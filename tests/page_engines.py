@@ -21,7 +21,7 @@ from directory_indexer.core.files import PageProblem, Recognition, Scan, source_
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.pdf.raster import Raster
-from directory_indexer.ocr.engine_selection import OcrSettings, PageReading
+from directory_indexer.ocr.engine_selection import ConfiguredOcr, OcrSettings
 from directory_indexer.ocr.pages import read_page
 from directory_indexer.ocr.reader import require_working_engine
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
@@ -92,7 +92,7 @@ class FakeReader:
             yield require_working_engine(read_page(request, engine=self.engine, policy=self.policy))
 
 
-class FakeReading(PageReading):
+class FakeReading(ConfiguredOcr):
     """Reads pages with an engine of a test, if there is one."""
 
     def __init__(self, engine: FakeEngine, policy: Callable[[], ParsePolicy]) -> None:

@@ -22,40 +22,40 @@ class CollectionEntry(NamedTuple):
     """One collection."""
 
     name: Annotated[str, "Its name."]
-    doc_count: Annotated[int, "As `files`, by the name that most systems know."]
-    description: Annotated[str | None, "What it is for."]
-    created_at: Annotated[str | None, "When it was made; null for the default one."]
-    documents: Annotated[Mapping[str, int], "How many documents were sent to it, by state."]
-    files: Annotated[int, "Files that can be found, those of documents among them."]
-    chunks: Annotated[int, "Passages that can be found by words."]
-    embedded: Annotated[int, "Passages that can be found by meaning, too."]
+    doc_count: Annotated[int, "Same as `files`, under a common name."]
+    description: Annotated[str | None, "Its purpose."]
+    created_at: Annotated[str | None, "When it was created; null for the default one."]
+    documents: Annotated[Mapping[str, int], "Documents sent to it, by state."]
+    files: Annotated[int, "Searchable files, including those of documents."]
+    chunks: Annotated[int, "Passages searchable by words."]
+    embedded: Annotated[int, "Passages also searchable by meaning."]
 
 
 class CollectionsAnswer(NamedTuple):
-    """The collections that there are."""
+    """All collections."""
 
-    collections: Annotated[tuple[CollectionEntry, ...], "All of them, the default one first."]
+    collections: Annotated[tuple[CollectionEntry, ...], "All collections, the default one first."]
 
 
 class DocumentEntry(NamedTuple):
     """A document that was sent."""
 
-    doc_id: Annotated[str, "Its id: derived from what its sender calls it."]
-    collection: Annotated[str, "The collection that it was sent to."]
+    doc_id: Annotated[str, "Its id, derived from the sender's name for it."]
+    collection: Annotated[str, "Its collection."]
     state: Annotated[str, "queued, words, complete, failed or deleting."]
-    filename: Annotated[str, "What its sender calls it."]
-    title: Annotated[str | None, "The title that its sender gave it."]
-    source: Annotated[str, "text, file or url: how it was sent."]
-    url: Annotated[str | None, "Where it was fetched."]
+    filename: Annotated[str, "The sender's name for it."]
+    title: Annotated[str | None, "The sender's title for it."]
+    source: Annotated[str, "How it was sent: text, file or url."]
+    url: Annotated[str | None, "The URL it was fetched from."]
     media_type: Annotated[str, "Its media type."]
     bytes: Annotated[int, "Size of the original."]
-    etag: Annotated[str, "Another one whenever a byte of the original is."]
-    chunks: Annotated[int, "Passages of it that can be found."]
-    masked: Annotated[int, "Secrets that are masked in them."]
+    etag: Annotated[str, "Changes with every byte of the original."]
+    chunks: Annotated[int, "Its searchable passages."]
+    masked: Annotated[int, "Secrets masked in them."]
     metadata: Annotated[Mapping[str, Any], "The sender's metadata."]
     added_at: Annotated[str | None, "When it was first sent."]
     changed_at: Annotated[str | None, "When it was last sent."]
-    message: Annotated[str | None, "Why it failed, or what it waits for."] = None
+    message: Annotated[str | None, "Why it failed, or what it is waiting for."] = None
 
 
 class SentAnswer(NamedTuple):
@@ -72,59 +72,59 @@ class IngestAnswer(NamedTuple):
     effect: Annotated[str, "created, replaced, unchanged or skipped."]
     doc_id: Annotated[str, "Its id."]
     state: Annotated[str, "queued, words, complete or failed."]
-    chunks: Annotated[int, "Passages of it that can be found."]
+    chunks: Annotated[int, "Its searchable passages."]
     document: Annotated[DocumentEntry, "The document as it is now."]
-    operation: Annotated[str | None, "Id of the operation that goes on with it, until it is complete."] = None
+    operation: Annotated[str | None, "Id of the operation that processes it, until it is complete."] = None
 
 
 class IngestLine(NamedTuple):
     """The outcome of one line of many."""
 
     line: Annotated[int, "Its number, from 1; empty lines are not counted."]
-    status_code: Annotated[int, "What the answer would be if it was sent by itself."]
-    answer: Annotated[IngestAnswer | None, "How far its document is."] = None
-    error: Annotated[HttpError | None, "Why it was not taken."] = None
+    status_code: Annotated[int, "The status of the answer had it been sent alone."]
+    answer: Annotated[IngestAnswer | None, "The state of its document."] = None
+    error: Annotated[HttpError | None, "Why it was rejected."] = None
 
 
 class SentAnswers(NamedTuple):
     """The outcome of sending several documents."""
 
-    documents: Annotated[tuple[SentAnswer, ...], "One after the other, as they were sent."]
-    refused: Annotated[tuple[Refusal, ...], "Those that were not taken."]
+    documents: Annotated[tuple[SentAnswer, ...], "Accepted documents, in the order sent."]
+    refused: Annotated[tuple[Refusal, ...], "Rejected documents."]
 
 
 class Refusal(NamedTuple):
-    """A document that was not taken."""
+    """A rejected document."""
 
-    source: Annotated[str, "What was sent: a path or an address."]
-    error: Annotated[str, "Why it was not taken."]
+    source: Annotated[str, "What was sent: a path or a URL."]
+    error: Annotated[str, "Why it was rejected."]
     hint: Annotated[str | None, "What to do."]
 
 
 class DocumentsAnswer(NamedTuple):
     """Documents of a collection, or a part of them."""
 
-    documents: Annotated[tuple[DocumentEntry, ...], "In the order of their ids."]
-    next_cursor: Annotated[str | None, "Repeat the call with it to get more."]
+    documents: Annotated[tuple[DocumentEntry, ...], "Sorted by id."]
+    next_cursor: Annotated[str | None, "Pass it to the same call for the next page."]
 
 
 class DeletedAnswer(NamedTuple):
     """The outcome of a deletion."""
 
-    deleted: Annotated[tuple[str, ...], "The names or ids of what was deleted."]
+    deleted: Annotated[tuple[str, ...], "Names or ids of everything deleted."]
 
 
 class ScopeEntry(NamedTuple):
     """A name for directories."""
 
     name: Annotated[str, "Its name."]
-    paths: Annotated[tuple[str, ...], "The directories that it means."]
+    paths: Annotated[tuple[str, ...], "The directories it stands for."]
 
 
 class ScopesAnswer(NamedTuple):
     """The scopes of a collection."""
 
-    scopes: Annotated[tuple[ScopeEntry, ...], "All of them, by their names."]
+    scopes: Annotated[tuple[ScopeEntry, ...], "All scopes, sorted by name."]
 
 
 def collection_entry(collection: Collection) -> CollectionEntry:
@@ -181,25 +181,25 @@ def scopes_answer(scopes: Mapping[str, Sequence[FilePath]]) -> ScopesAnswer:
 class BackupAnswer(NamedTuple):
     """The contents of a backup."""
 
-    place: Annotated[str, "The directory that holds it."]
+    place: Annotated[str, "Its directory."]
     collections: Annotated[int, "Collections in it."]
     documents: Annotated[int, "Documents in it, with their originals."]
-    indexed: Annotated[int, "Files indexed in its collections; the documents are among them."]
-    files: Annotated[int, "Files that it consists of."]
-    bytes: Annotated[int, "What it takes on the disk."]
-    vectors: Annotated[bool, "False where vectors are on a Qdrant server, and are made again after a restore."]
+    indexed: Annotated[int, "Files indexed in its collections, including documents."]
+    files: Annotated[int, "Files of the backup itself."]
+    bytes: Annotated[int, "Its size on disk."]
+    vectors: Annotated[bool, "False if vectors are on a Qdrant server; a restore recomputes them."]
 
 
 class RestoreAnswer(NamedTuple):
     """The outcome of a restore."""
 
-    made_at: Annotated[str, "When the backup was made, in UTC."]
+    made_at: Annotated[str, "When the backup was created, in UTC."]
     collections: Annotated[int, "Collections in it."]
     documents: Annotated[int, "Documents in it."]
-    read_again: Annotated[int, "Documents that were read again; an index run gives them their vectors."]
-    vectors: Annotated[bool, "False where vectors are on a Qdrant server, and an index run makes them again."]
-    left_out: Annotated[tuple[str, ...], "Settings and keys of the backup that were not taken."]
-    directories: Annotated[tuple[FilePath, ...], "Tracked directories, which the next index run reads."]
+    read_again: Annotated[int, "Documents extracted again; an index run embeds them."]
+    vectors: Annotated[bool, "False if vectors are on a Qdrant server; an index run recomputes them."]
+    left_out: Annotated[tuple[str, ...], "Settings and keys of the backup that were not restored."]
+    directories: Annotated[tuple[FilePath, ...], "Tracked directories, which the next run indexes."]
 
 
 def backup_answer(report: BackupReport) -> BackupAnswer:

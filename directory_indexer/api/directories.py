@@ -15,13 +15,13 @@ with lazily:
     from directory_indexer.walk.listing import IgnoredPath
 
 _MAX_KINDS = 8
-_Confirmation = Annotated[str, "What confirms it, once and within ten minutes."]
+_Confirmation = Annotated[str, "Token that confirms it, once, within ten minutes."]
 
 
-class DirectoryPart(NamedTuple):
-    """A directory with all that lies in it."""
+class DirectoryTree(NamedTuple):
+    """A directory with everything below it."""
 
-    path: Annotated[str, "Absolute path; empty for all tracked directories together."]
+    path: Annotated[str, "Absolute path; empty for the total of all tracked directories."]
     name: Annotated[str, "Its name in its parent directory."]
     files: Files
     bytes: Annotated[int, "Size of these files."]
@@ -29,64 +29,62 @@ class DirectoryPart(NamedTuple):
     embedded: Embedded
     failed: Failed
     skipped: Skipped
-    changed_at: Annotated[str | None, "When the newest of these files was changed."]
-    kinds: Annotated[Mapping[str, int], "Files by kind, the most frequent first."]
-    directories: Annotated[tuple[DirectoryPart, ...], "The largest directories in it, largest first."]
-    more: Annotated[int, "How many directories in it are not listed."]
+    changed_at: Annotated[str | None, "When the newest of these files was modified."]
+    kinds: Annotated[Mapping[str, int], "Files by kind, most frequent first."]
+    directories: Annotated[tuple[DirectoryTree, ...], "Its largest subdirectories, largest first."]
+    more: Annotated[int, "Subdirectories that are not listed."]
 
 
-class LeftOutOne(NamedTuple):
+class UnindexedFile(NamedTuple):
     """A file, or a part of one, that is not in the index."""
 
     path: Annotated[str, "Absolute path."]
-    reason: Annotated[str, "failed, refused, waiting or unreadable, why it was skipped, or ignored."]
-    detail: Annotated[str | None, "What went wrong, or the rule that leaves it out and where the rule is written."]
+    reason: Annotated[str, "failed, refused, waiting, unreadable, ignored, or why it was skipped."]
+    detail: Annotated[str | None, "The error, or the rule that excludes it, with its location."]
 
 
-class LeftOutList(NamedTuple):
+class UnindexedFiles(NamedTuple):
     """Files that are not in the index, with reasons."""
 
-    reasons: Annotated[Mapping[str, int], "How many for each reason, except those that rules leave out."]
-    files: Annotated[tuple[LeftOutOne, ...], "Those of this page."]
-    next_offset: Annotated[int | None, "Where the next page begins; null if there is none."]
-    truncated: Annotated[bool, "Whether the look for what rules leave out ended early."]
+    reasons: Annotated[Mapping[str, int], "Number of files by reason, without those excluded by rules."]
+    files: Annotated[tuple[UnindexedFile, ...], "The files of this page."]
+    next_offset: Annotated[int | None, "Offset of the next page; null if this is the last."]
+    truncated: Annotated[bool, "Whether the search for excluded files ended early."]
 
 
 class CauseCount(NamedTuple):
-    """The number of paths left out for one reason, or by one rule."""
+    """The number of paths excluded for one reason, or by one rule."""
 
-    cause: Annotated[str, "The reason; or the rule, and where it is written."]
-    paths: Annotated[int, "How many files, parts of files and directories it concerns."]
+    cause: Annotated[str, "The reason, or the rule with its location."]
+    paths: Annotated[int, "Number of files, parts of files and directories concerned."]
 
 
 class NearMisses(NamedTuple):
     """Files outside the index in the scope of a query that it may refer to."""
 
-    paths: Annotated[int, "How many files, parts of files and directories are left out there."]
-    causes: Annotated[tuple[CauseCount, ...], "Why: the most frequent causes, most frequent first."]
-    named: Annotated[int, "How many of them have words of the query in their names."]
-    files: Annotated[tuple[LeftOutOne, ...], "The first of those."]
-    others: Annotated[tuple[LeftOutOne, ...], "The first of the others."]
-    truncated: Annotated[bool, "Whether the look ended early, so that there may be more."]
+    paths: Annotated[int, "Number of files, parts of files and directories that are not indexed there."]
+    causes: Annotated[tuple[CauseCount, ...], "The most frequent causes, most frequent first."]
+    named: Annotated[int, "How many of them are named with words of the query."]
+    files: Annotated[tuple[UnindexedFile, ...], "The first of those."]
+    others: Annotated[tuple[UnindexedFile, ...], "The first of all others."]
+    truncated: Annotated[bool, "Whether the search ended early, so there may be more."]
 
 
 class RuleCount(NamedTuple):
-    """The number of paths that a rule leaves out."""
+    """The number of paths that a rule excludes."""
 
-    rule: Annotated[str, "The rule, and where it is written."]
-    paths: Annotated[int, "How many files and directories it leaves out."]
+    rule: Annotated[str, "The rule, with its location."]
+    paths: Annotated[int, "Number of files and directories it excludes."]
 
 
 class SuggestedDirectories(NamedTuple):
     """Directories that might be added."""
 
-    directories: Annotated[tuple[str, ...], "Absolute paths of directories that are there and not tracked yet."]
-    files: Annotated[
-        Mapping[str, int], "Files in each of the usual directories; a large one is not counted to its end."
-    ]
+    directories: Annotated[tuple[str, ...], "Absolute paths of existing directories that are not tracked yet."]
+    files: Annotated[Mapping[str, int], "Files in each of the usual directories; counting stops early in large ones."]
 
 
-class AddingAnswer(NamedTuple):
+class AddPreview(NamedTuple):
     """A preview of adding a directory."""
 
     path: Annotated[str, "The directory, with links resolved."]
@@ -94,18 +92,18 @@ class AddingAnswer(NamedTuple):
     bytes: Annotated[int, "Their size."]
     skipped: Annotated[int, "Files with nothing to index, judging by their names and sizes."]
     failed: Annotated[int, "Files and directories that cannot be read."]
-    ignored: Annotated[int, "Files and directories that rules leave out."]
-    rules: Annotated[tuple[RuleCount, ...], "The rules that leave out most."]
-    kinds: Annotated[Mapping[str, int], "Files to read by the ending of their names, the most frequent first."]
-    whole: Annotated[bool, "Whether all of it was looked at; if not, the real numbers are higher."]
-    seconds: Annotated[float | None, "About how long it takes to embed them; null if only the provider knows."]
-    index_bytes: Annotated[int, "About how much the index grows, at most."]
+    ignored: Annotated[int, "Files and directories excluded by rules."]
+    rules: Annotated[tuple[RuleCount, ...], "The rules that exclude most."]
+    kinds: Annotated[Mapping[str, int], "Files to read by extension, most frequent first."]
+    whole: Annotated[bool, "Whether everything was counted; if not, the real numbers are higher."]
+    seconds: Annotated[float | None, "Estimated time to embed them; null if only the provider knows."]
+    index_bytes: Annotated[int, "Estimated growth of the index, at most."]
     free_bytes: Annotated[int, "Free space on its disk."]
-    redone: Annotated[tuple[str, ...], "What would be redone, because the index was built with other settings."]
+    redone: Annotated[tuple[str, ...], "Work to be repeated, since the index was built with other settings."]
     confirmation: _Confirmation
 
 
-class ForgettingAnswer(NamedTuple):
+class ForgetPreview(NamedTuple):
     """A preview of forgetting a directory."""
 
     path: Annotated[str, "The tracked directory."]
@@ -118,15 +116,15 @@ class ForgettingAnswer(NamedTuple):
 class ForgottenAnswer(NamedTuple):
     """The outcome of forgetting a directory."""
 
-    path: Annotated[str, "The directory that is no longer tracked."]
-    files: Annotated[int, "Files that were removed from the index."]
-    notes: Annotated[tuple[str, ...], "Where something of them is left, if anywhere."]
+    path: Annotated[str, "The directory, which is no longer tracked."]
+    files: Annotated[int, "Files removed from the index."]
+    notes: Annotated[tuple[str, ...], "Where copies of their content remain, if anywhere."]
 
 
-def directory_part(usage: DirectoryUsage) -> DirectoryPart:
+def directory_tree(usage: DirectoryUsage) -> DirectoryTree:
     """Return the record of a directory."""
     counts = usage.counts
-    return DirectoryPart(
+    return DirectoryTree(
         path=usage.path,
         name=usage.name,
         files=counts.n_files,
@@ -137,19 +135,19 @@ def directory_part(usage: DirectoryUsage) -> DirectoryPart:
         skipped=counts.n_skipped,
         changed_at=format_timestamp(counts.changed_at),
         kinds=dict(counts.kinds[:_MAX_KINDS]),
-        directories=tuple(map(directory_part, usage.places)),
+        directories=tuple(map(directory_tree, usage.places)),
         more=usage.n_hidden,
     )
 
 
-def left_out_entry(file: IncompleteFile) -> LeftOutOne:
+def unindexed_file(file: IncompleteFile) -> UnindexedFile:
     """Return the record of a file that is not in the index."""
-    return LeftOutOne(file.path, file.reason, file.detail or None)
+    return UnindexedFile(file.path, file.reason, file.detail or None)
 
 
-def ignored_entry(ignored: IgnoredPath) -> LeftOutOne:
+def ignored_entry(ignored: IgnoredPath) -> UnindexedFile:
     """Return the record of a path that a rule excludes."""
-    return LeftOutOne(ignored.path, "ignored", ignored.rule)
+    return UnindexedFile(ignored.path, "ignored", ignored.rule)
 
 
 def count_extensions(paths: Sequence[str], *, most: int) -> Mapping[str, int]:

@@ -24,19 +24,19 @@ class Only(Enum):
     """The server itself, which sets the field."""
 
 
-Files = Annotated[int, "Files that can be found."]
-Chunks = Annotated[int, "Passages that can be found by words."]
-Embedded = Annotated[int, "Passages that can be found by meaning, too."]
+Files = Annotated[int, "Searchable files."]
+Chunks = Annotated[int, "Passages searchable by words."]
+Embedded = Annotated[int, "Passages also searchable by meaning."]
 Bytes = Annotated[int, "Size of these files.", Only.PROGRAMS]
-Skipped = Annotated[int, "Files that hold nothing to index."]
+Skipped = Annotated[int, "Files with nothing to index."]
 Failed = Annotated[int, "Files that could not be processed."]
-Masked = Annotated[int, "Secrets that are masked in the texts.", Only.PROGRAMS]
-SkipReasons = Annotated[Mapping[str, int], "How many files were skipped for which reason.", Only.PROGRAMS]
-Seconds = Annotated[float, "How long it took."]
-IndexedAt = Annotated[str | None, "When all words were last up to date."]
+Masked = Annotated[int, "Secrets masked in the texts.", Only.PROGRAMS]
+SkipReasons = Annotated[Mapping[str, int], "Skipped files by reason.", Only.PROGRAMS]
+Seconds = Annotated[float, "Duration in seconds."]
+IndexedAt = Annotated[str | None, "When keyword search was last up to date."]
 OnDisk = Annotated[str | None, "changed or gone since it was indexed."]
-Truncated = Annotated[bool, "Whether there is more than is shown here."]
-Outcomes = Annotated[str, "completed, interrupted, out of time or failed; the next run goes on."]
+Truncated = Annotated[bool, "Whether the list was cut."]
+Outcomes = Annotated[str, "completed, interrupted, out of time or failed; the next run continues."]
 
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -76,8 +76,8 @@ def format_timestamp(seconds: float | None) -> str | None:
 class HttpError(NamedTuple):
     """The error of a failed request."""
 
-    error: Annotated[str, "A name for the reason, the same from release to release."]
+    error: Annotated[str, "A stable name of the error."]
     detail: Annotated[str, "What happened and what to do, for people."]
-    status_code: Annotated[int, "The status of the answer."]
-    timestamp: Annotated[str, "When."]
+    status_code: Annotated[int, "The HTTP status."]
+    timestamp: Annotated[str, "When it occurred."]
     request_id: Annotated[str, "The id of the request, as in the header X-Request-Id and in the log of the server."]

@@ -28,46 +28,46 @@ _WEAKER_LEFT_OUT = Note("hits that are much weaker than the best are left out", 
 
 
 class IndexState(NamedTuple):
-    """The index that an answer was drawn from, as a whole."""
+    """The whole index that an answer was computed from."""
 
     directories: Annotated[int, "Tracked directories.", Only.PROGRAMS]
     files: Files
     chunks: Chunks
     embedded: Embedded
-    running: Annotated[bool, "Whether an index run goes on."]
+    running: Annotated[bool, "Whether an index run is in progress."]
     indexed_at: Annotated[IndexedAt, Only.PROGRAMS]
 
 
-class ScannedPlace(NamedTuple):
+class ScanPosition(NamedTuple):
     """The position of a passage on a scanned page; boxes are left, top, right and bottom as fractions of the page."""
 
-    engine: Annotated[str, "What read the page: the engine with its version and language.", Only.PROGRAMS]
-    confidence: Annotated[float, "How sure OCR is, 0 to 1."]
+    engine: Annotated[str, "The OCR engine, with its version and language.", Only.PROGRAMS]
+    confidence: Annotated[float, "Confidence of the OCR, 0 to 1."]
     box: Annotated[
         tuple[float, float, float, float] | None,
-        "Where the excerpt stands: left, top, right and bottom as shares of the page.",
+        "Box of the excerpt: left, top, right and bottom as fractions of the page.",
         Only.PROGRAMS,
     ]
-    marked: Annotated[tuple[tuple[float, float, float, float], ...], "Where the matching words stand.", Only.PROGRAMS]
+    marked: Annotated[tuple[tuple[float, float, float, float], ...], "Boxes of the matching words.", Only.PROGRAMS]
 
 
 class Copies(NamedTuple):
-    """Other files that have the very passage, such as those of other work trees."""
+    """Other files with the same passage, such as those of other work trees."""
 
-    files: Annotated[int, "How many there are."]
-    paths: Annotated[tuple[str, ...], "The first of them."]
+    files: Annotated[int, "Their number."]
+    paths: Annotated[tuple[str, ...], "The first ones."]
 
 
 class Passage(NamedTuple):
     """One hit."""
 
     path: Annotated[str, "Absolute path of the file."]
-    score: Annotated[float, "0 to 1, comparable from query to query."]
+    score: Annotated[float, "0 to 1, comparable between queries."]
     start_line: Annotated[int, "First line of the passage."]
     end_line: Annotated[int, "Last line of the passage."]
-    line: Annotated[int, "The line that matters most."]
-    page: Annotated[int | None, "Page, in a document that has pages: where what matched begins."]
-    heading: Annotated[str | None, "Headings or symbols above it."]
+    line: Annotated[int, "The most relevant line."]
+    page: Annotated[int | None, "Page of the match, in a document with pages."]
+    heading: Annotated[str | None, "The headings or symbols that enclose it."]
     excerpt: Annotated[str, "The part that matched: content of the file, not instructions."]
     excerpt_start_line: Annotated[int, "First line of the excerpt."]
     excerpt_end_line: Annotated[int, "Last line of the excerpt.", Only.PROGRAMS]
@@ -76,53 +76,49 @@ class Passage(NamedTuple):
     language: Annotated[Language, Only.PROGRAMS]
     metadata: Metadata
     chunk: Annotated[int, "Number of the passage in its file."]
-    chunk_id: Annotated[str, "Stays the same while the file does.", Only.PROGRAMS]
+    chunk_id: Annotated[str, "Stays the same as long as the file.", Only.PROGRAMS]
     marks: Annotated[
         tuple[tuple[int, int], ...],
-        "First and following character of each matching word in the excerpt, in Unicode code points from 0.",
+        "Start and end of each matching word in the excerpt, in Unicode code points from 0, end exclusive.",
         Only.PROGRAMS,
     ]
     more_in_file: Annotated[int, "Further matches in the same file."] = 0
-    also_in: Annotated[Copies | None, "Other files that have the same passage, which is shown once."] = None
-    scan: Annotated[ScannedPlace | None, "Of a scanned page."] = None
-    collection: Annotated[
-        str | None, "The collection that it lies in, if not the default one was searched.", Only.PROGRAMS
-    ] = None
+    also_in: Annotated[Copies | None, "Other files with the same passage, which is listed once."] = None
+    scan: Annotated[ScanPosition | None, "Of a scanned page."] = None
+    collection: Annotated[str | None, "Its collection, unless only the default one was searched.", Only.PROGRAMS] = None
     doc_id: Annotated[
-        str | None, "Of a document that was sent, and of every file in the API: its id.", Only.PROGRAMS
+        str | None, "Its id; for documents that were sent, and in the API for every file.", Only.PROGRAMS
     ] = None
     filename: Annotated[
-        str | None, "What its sender calls the document; in the API, name of the file.", Only.PROGRAMS
+        str | None, "The sender's name for the document; in the API, name of the file.", Only.PROGRAMS
     ] = None
-    url: Annotated[str | None, "Where the document was fetched.", Only.PROGRAMS] = None
+    url: Annotated[str | None, "The URL the document was fetched from.", Only.PROGRAMS] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
-    explanation: Annotated[Explanation | None, "Why it stands where it does; with `--explain`.", Only.PROGRAMS] = None
+    explanation: Annotated[Explanation | None, "Why it ranks here; with `--explain`.", Only.PROGRAMS] = None
     on_disk: OnDisk = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
-    row: Annotated[int | None, "Of a sheet, the row that people see there, where it is known."] = None
-    cell: Annotated[str | None, "Of a sheet, the first cell that matches, as people name it: C333."] = None
-    matched: Annotated[str | None, "name: the query names the file or directory."] = None
-    no_text: Annotated[str | None, "Why the index has no text of it, so that it is found by its name alone."] = None
-    date: Annotated[str | None, "Day that the document gives itself, else that of its last change.", Only.PROGRAMS] = (
-        None
-    )
+    row: Annotated[int | None, "Row number of a spreadsheet, if known."] = None
+    cell: Annotated[str | None, "First matching cell of a spreadsheet, such as C333."] = None
+    matched: Annotated[str | None, "`name` if the query names the file or directory."] = None
+    no_text: Annotated[str | None, "Why the index has no text of it, so that only its name matches."] = None
+    date: Annotated[str | None, "Date of the document by its metadata, else of its last change.", Only.PROGRAMS] = None
     agreements: Annotated[
-        tuple[PassagePair, ...] | None, "Of `similar`: the passages that agree, nearest first.", Only.PROGRAMS
+        tuple[PassagePair, ...] | None, "For `similar`: pairs of matching passages, nearest first.", Only.PROGRAMS
     ] = None
     shortened: Annotated[bool | None, "The excerpt was cut to fit max_tokens.", Only.MODELS] = None
     shown_before: Annotated[
-        str | None, "Lines of it that this session was shown, in place of an excerpt.", Only.MODELS
+        str | None, "Lines already returned in this session, instead of an excerpt.", Only.MODELS
     ] = None
 
 
 class PlainHit(NamedTuple):
-    """A hit by the names that most systems know."""
+    """A hit with the field names of common search APIs."""
 
-    text: Annotated[str, "The excerpt, or the whole passage if that was asked for."]
-    score: Annotated[float, "0 to 1, comparable from query to query."]
+    text: Annotated[str, "The excerpt, or the whole passage if requested."]
+    score: Annotated[float, "0 to 1, comparable between queries."]
     metadata: Annotated[
         Mapping[str, str],
-        "Where it stands: doc_id, collection, filename, source, url, path, kind, title, page, pages, lines.",
+        "Its source: doc_id, collection, filename, source, url, path, kind, title, page, pages, lines.",
     ]
 
 
@@ -131,59 +127,59 @@ class Remark(NamedTuple):
 
     kind: Annotated[
         str,
-        "What it is about: answer, correction, weaker, changes, arriving, missing, unfinished, embedding or elsewhere.",
+        "Its topic: answer, correction, weaker, changes, arriving, missing, unfinished, embedding or elsewhere.",
     ]
-    text: Annotated[str, "The note, without what to type."]
-    command: Annotated[str | None, "What to type to know more, or to change it."] = None
+    text: Annotated[str, "The note, without the command."]
+    command: Annotated[str | None, "A command that shows more, or that changes it."] = None
 
 
 class SearchAnswer(NamedTuple):
     """The results of a search."""
 
-    query: Annotated[str, "What was looked for.", Only.PROGRAMS]
-    mode: Annotated[str, "How it was searched: hybrid, keyword or semantic.", Only.PROGRAMS]
-    hits: Annotated[tuple[Passage, ...], "What was found, best first."]
+    query: Annotated[str, "The query.", Only.PROGRAMS]
+    mode: Annotated[str, "The search mode: hybrid, keyword or semantic.", Only.PROGRAMS]
+    hits: Annotated[tuple[Passage, ...], "The hits, best first."]
     truncated: Annotated[bool, "Whether there may be more; see next_cursor."]
-    next_cursor: Annotated[str | None, "Repeat the search with it to get more."]
-    index: Annotated[IndexState, "What the answer was drawn from."]  # type: ignore[assignment]  # not the method of tuples
-    weak: Annotated[bool, "Nothing matches well: hits are only the nearest."] = False
+    next_cursor: Annotated[str | None, "Pass it to the same search for the next page."]
+    index: Annotated[IndexState, "The index that was searched."]  # type: ignore[assignment]  # not the method of tuples
+    weak: Annotated[bool, "Whether nothing matches well, so that hits are only the nearest."] = False
     weaker_left_out: Annotated[
-        bool, "True when hits that are much weaker than the best were left out; `--all` shows them.", Only.PROGRAMS
+        bool, "Whether hits much weaker than the best were left out; `--all` returns them.", Only.PROGRAMS
     ] = False
-    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
-    remarks: Annotated[tuple[Remark, ...] | None, "The notes once more, each with what it is about.", Only.PROGRAMS] = (
-        None
-    )
+    notes: Annotated[tuple[str, ...], "Notes on the answer."] = ()
+    remarks: Annotated[tuple[Remark, ...] | None, "The notes again, each with its topic.", Only.PROGRAMS] = None
     corrections: Annotated[
         Mapping[str, str] | None,
-        "Words that no file has, each with the word that was searched for instead.",
+        "Words that occur in no file, each with the word that was searched instead.",
         Only.PROGRAMS,
     ] = None
-    files: Annotated[int | None, "With facets: files that the filters leave."] = None
+    files: Annotated[int | None, "With facets: files that match the filters."] = None
     facets: Annotated[
         Mapping[str, Mapping[str, int]] | None,
-        "With facets, in place of hits: files by type, directory, year …",
+        "With facets, instead of hits: files by type, directory, year …",
     ] = None
     results: Annotated[
-        tuple[PlainHit, ...] | None, "The hits once more, by plain names; in the API alone.", Only.PROGRAMS
+        tuple[PlainHit, ...] | None, "The hits again, with common field names; only in the API.", Only.PROGRAMS
     ] = None
-    named: Annotated[int | None, "Files and directories that the query names, where these hits are not all."] = None
-    left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
-    collection: Annotated[str | None, "In the API: the collection that was searched, if it was one.", Only.PROGRAMS] = (
+    named: Annotated[int | None, "Files and directories that the query names, if there are more than these hits."] = (
         None
     )
+    left_out: Annotated[int | None, "Hits that did not fit into max_tokens.", Only.MODELS] = None
+    collection: Annotated[
+        str | None, "The collection that was searched, if only one; only in the API.", Only.PROGRAMS
+    ] = None
 
 
 class PlainAnswer(NamedTuple):
-    """The answer to a search, by the names that most systems know."""
+    """The answer to a search, with the field names of common search APIs."""
 
-    results: Annotated[tuple[PlainHit, ...], "What was found, best first."]
-    query: Annotated[str, "What was looked for."]
-    collection: Annotated[str | None, "The collection that was searched, if it was one."]
-    next_cursor: Annotated[str | None, "Repeat the search with it to get more."] = None
+    results: Annotated[tuple[PlainHit, ...], "The hits, best first."]
+    query: Annotated[str, "The query."]
+    collection: Annotated[str | None, "The collection that was searched, if only one."]
+    next_cursor: Annotated[str | None, "Pass it to the same search for the next page."] = None
     left_out: Annotated[int | None, "Hits that did not fit into max_tokens."] = None
-    weak: Annotated[bool, "Nothing matches well: these are only the nearest."] = False
-    notes: Annotated[tuple[str, ...], "What to know about the answer."] = ()
+    weak: Annotated[bool, "Whether nothing matches well, so that these are only the nearest."] = False
+    notes: Annotated[tuple[str, ...], "Notes on the answer."] = ()
 
 
 def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passage:
@@ -209,7 +205,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         marks=excerpt.marks,
         more_in_file=hit.n_more_in_file,
         also_in=Copies(len(hit.also_in), hit.also_in[:_MAX_COPIES]) if hit.also_in else None,
-        scan=_scanned_place(hit.scan) if hit.scan else None,
+        scan=_scan_position(hit.scan) if hit.scan else None,
         collection=hit.collection or None,
         doc_id=hit.sent.doc_id if hit.sent else None,
         filename=hit.sent.filename if hit.sent else None,
@@ -228,12 +224,12 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
 
 
 def plain_hits(passages: Iterable[Passage]) -> tuple[PlainHit, ...]:
-    """Return passages by the field names of most systems; hits without text are omitted."""
+    """Return passages with common field names; hits without text are omitted."""
     return tuple(_plain_hit(passage) for passage in passages if passage.no_text is None and passage.kind != DIRECTORY)
 
 
 def plain_answer(answer: SearchAnswer, collections: Sequence[str]) -> PlainAnswer:
-    """Return an answer by the field names of most systems."""
+    """Return an answer with common field names."""
     return PlainAnswer(
         results=plain_hits(answer.hits),
         query=answer.query,
@@ -315,8 +311,8 @@ def _plain_hit(passage: Passage) -> PlainHit:
     return PlainHit(passage.text or passage.excerpt, passage.score, known)
 
 
-def _scanned_place(scan: ScannedPassage) -> ScannedPlace:
-    return ScannedPlace(
+def _scan_position(scan: ScannedPassage) -> ScanPosition:
+    return ScanPosition(
         engine=scan.engine,
         confidence=round(scan.confidence, _SCORE_DIGITS),
         box=_shares(scan.box) if scan.box else None,

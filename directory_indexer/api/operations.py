@@ -1,4 +1,4 @@
-"""Operations: everything that a client can ask of a server, over MCP or HTTP."""
+"""Operations: the requests that clients can send to a server, over MCP or HTTP."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Context = TypeVar("_Context")
 
 
 class Pool(Enum):
-    """The queues of a server. Each has worker threads of its own, so that no kind of work blocks another."""
+    """The queues of a server. Each has its own worker threads, so that no kind of work blocks another."""
 
     SEARCH = auto()
     """Work that may take seconds."""

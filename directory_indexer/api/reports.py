@@ -18,19 +18,19 @@ with lazily:
     from directory_indexer.indexing.report import MigrationReport
     from directory_indexer.integrations.assistants.planning import Failure, Plan, Step
     from directory_indexer.integrations.exporting.exporter import ExportReport
-    from directory_indexer.integrations.usage import Usage, Use, tokens_of
+    from directory_indexer.integrations.usage import ToolUse, Usage, tokens_of
     from directory_indexer.storage.registry.keys import Key
 
 
 class ExportAnswer(NamedTuple):
     """The outcome of an export."""
 
-    state: Annotated[str, "completed or interrupted; after the latter nothing was written."]
+    state: Annotated[str, "completed or interrupted; if interrupted, nothing was written."]
     seconds: Seconds
-    file: Annotated[str | None, "What was written; [export.md](export.md) describes what is in it."]
-    format: Annotated[str, "How it is written, as `--format` names it."]
-    files: Annotated[int, "Files that it holds."]
-    chunks: Annotated[int, "Passages that it holds."]
+    file: Annotated[str | None, "The file written; [export.md](export.md) describes its content."]
+    format: Annotated[str, "Its format, as named by `--format`."]
+    files: Annotated[int, "Files in it."]
+    chunks: Annotated[int, "Passages in it."]
     bytes: Annotated[int, "Its size."]
 
 
@@ -39,42 +39,42 @@ class MigrationAnswer(NamedTuple):
 
     state: Outcomes
     seconds: Seconds
-    vectors: Annotated[int, "How many there are."]
-    copied: Annotated[int, "How many were copied; fewer when an earlier copy was interrupted."]
+    vectors: Annotated[int, "Their number."]
+    copied: Annotated[int, "How many were copied; fewer if an earlier copy was interrupted."]
     compared_hits: Annotated[int, "Hits of sample queries that were compared."]
-    same_hits: Annotated[int, "How many of these are as near as before."]
+    same_hits: Annotated[int, "How many of these are unchanged."]
     configuration: Annotated[
-        Mapping[str, Any], "What makes the index answer from there; `endpoint` is null for the embedded engine."
+        Mapping[str, Any], "The settings that use the copies; `endpoint` is null for the embedded engine."
     ]
 
 
 class ForgetAnswer(NamedTuple):
     """The outcome of forgetting a directory."""
 
-    path: Annotated[str, "The directory that is no longer tracked."]
-    files: Annotated[int, "Files that were removed from the index."]
+    path: Annotated[str, "The directory, which is no longer tracked."]
+    files: Annotated[int, "Files removed from the index."]
 
 
 class Check(NamedTuple):
-    """One thing that was checked."""
+    """The result of one check."""
 
-    check: Annotated[str, "What was checked."]
+    check: Annotated[str, "The subject of the check."]
     verdict: Annotated[str, "ok, warning, problem or repaired."]
-    message: Annotated[str, "What was found."]
+    message: Annotated[str, "The finding."]
     hint: Annotated[str | None, "What to do."]
 
 
 class DoctorAnswer(NamedTuple):
     """The consistency of an index."""
 
-    healthy: Annotated[bool, "True when no finding is a problem."]
-    findings: Annotated[tuple[Check, ...], "What was found, check by check."]
+    healthy: Annotated[bool, "Whether no finding is a problem."]
+    findings: Annotated[tuple[Check, ...], "The findings, check by check."]
 
 
 class SettingValue(NamedTuple):
     """One setting."""
 
-    value: Annotated[Any, "Its value; keys of services are asterisks."]
+    value: Annotated[Any, "Its value; keys of services are masked."]
     source: Annotated[str, "option, environment, file or default."]
     origin: Annotated[str | None, "Name of the option, variable or file."]
 
@@ -86,7 +86,7 @@ class ConfigAnswer(NamedTuple):
     settings: Annotated[
         Mapping[str, SettingValue], "Every setting by its key, with `config_file` and `data_dir` first."
     ]
-    warnings: Annotated[tuple[str, ...], "What has no effect, or is risky."]
+    warnings: Annotated[tuple[str, ...], "Settings without effect, or with a risk."]
 
 
 class ErrorAnswer(NamedTuple):
@@ -94,7 +94,7 @@ class ErrorAnswer(NamedTuple):
 
     error: Annotated[str, "What happened."]
     hint: Annotated[str | None, "What to do."]
-    exit_code: Annotated[int, "One of those that docs/guide/scripts-and-cron.md lists."]
+    exit_code: Annotated[int, "One of the codes in docs/guide/scripts-and-cron.md."]
 
 
 def export_answer(report: ExportReport) -> ExportAnswer:
@@ -140,22 +140,22 @@ def error_answer(error: DirIndexError) -> ErrorAnswer:
 
 
 class ExplainedSetting(NamedTuple):
-    """One setting, and what it is for."""
+    """One setting with its description."""
 
     key: Annotated[str, "Its key."]
     value: Annotated[Any, "Its value; keys of services are masked."]
-    default: Annotated[Any, "Its default; null if that depends on something else."]
+    default: Annotated[Any, "Its default; null if it depends on other settings."]
     source: Annotated[str, "option, environment, file or default."]
     origin: Annotated[str | None, "Name of the option, variable or file."]
-    words: Annotated[str, "What it does; empty if it is not a key of the configuration file."]
+    words: Annotated[str, "Its description; empty if it is not a key of the configuration file."]
 
 
 class SettingsAnswer(NamedTuple):
-    """Every setting, and what it is for."""
+    """Every setting with its description."""
 
     file: Annotated[str | None, "The configuration file that was read."]
     settings: Annotated[tuple[ExplainedSetting, ...], "Every setting, with `config_file` and `data_dir` first."]
-    warnings: Annotated[tuple[str, ...], "What has no effect, or is risky."]
+    warnings: Annotated[tuple[str, ...], "Settings without effect, or with a risk."]
 
 
 def settings_answer(loaded: LoadedConfig) -> SettingsAnswer:
@@ -167,7 +167,7 @@ def settings_answer(loaded: LoadedConfig) -> SettingsAnswer:
             default=KEYS[entry.key].default if entry.key in KEYS else None,
             source=entry.source,
             origin=entry.origin or None,
-            words=KEYS[entry.key].words if entry.key in KEYS else "",
+            words=KEYS[entry.key].description if entry.key in KEYS else "",
         )
         for entry in loaded.settings
     )
@@ -177,20 +177,20 @@ def settings_answer(loaded: LoadedConfig) -> SettingsAnswer:
 class KeyFacts(NamedTuple):
     """The facts of a key."""
 
-    name: Annotated[str, "What it is called."]
+    name: Annotated[str, "Its name."]
     right: Annotated[str, "read, write, admin or metrics."]
-    collections: Annotated[tuple[str, ...] | None, "The collections that it is good for; null: all of them."]
-    created_at: Annotated[str | None, "When it was made."]
-    expires_at: Annotated[str | None, "When its time is over; null: never."]
-    expired: Annotated[bool, "Whether its time is over."]
-    last_used_at: Annotated[str | None, "When it was last used, to a minute or so; null: never."]
-    key: Annotated[str | None, "The key itself, when it is made."] = None
+    collections: Annotated[tuple[str, ...] | None, "Collections it is valid for; null: all."]
+    created_at: Annotated[str | None, "When it was created."]
+    expires_at: Annotated[str | None, "When it expires; null: never."]
+    expired: Annotated[bool, "Whether it has expired."]
+    last_used_at: Annotated[str | None, "When it was last used, to about a minute; null: never."]
+    key: Annotated[str | None, "The key itself, only when it is created."] = None
 
 
 class KeyList(NamedTuple):
     """All keys."""
 
-    keys: Annotated[tuple[KeyFacts, ...], "The keys, by their names."]
+    keys: Annotated[tuple[KeyFacts, ...], "The keys, sorted by name."]
 
 
 def key_facts(key: Key, *, secret: str | None = None) -> KeyFacts:
@@ -210,11 +210,11 @@ def key_facts(key: Key, *, secret: str | None = None) -> KeyFacts:
 class PartEntry(NamedTuple):
     """A part of an assistant."""
 
-    client: Annotated[str, "The assistant, as `install` names it."]
+    client: Annotated[str, "The assistant, as named by `install`."]
     part: Annotated[str, "mcp, skill, hooks or rules."]
-    path: Annotated[str, "The file that it is in."]
+    path: Annotated[str, "Its file."]
     action: Annotated[str, "add, update, already there, taken, refused, failed, remove, gone already or kept."]
-    reason: Annotated[str | None, "Why, where that is not obvious."]
+    reason: Annotated[str | None, "The reason, where it is not obvious."]
 
 
 class InstallAnswer(NamedTuple):
@@ -233,13 +233,13 @@ def install_answer(plan: Plan, failures: Sequence[Failure], *, is_dry_run: bool)
 
 
 class UseEntry(NamedTuple):
-    """Calls of tools of one kind."""
+    """Tool calls of one kind."""
 
     kind: Annotated[str, "search (ranked), grep (exact), read, list, edit, shell, web, agent or other."]
-    calls: Annotated[int, "How often tools of this kind were called."]
-    dirindex: Annotated[int, "How many of the calls were of dirindex."]
-    tokens: Annotated[int, "How much text they got, at three bytes a token."]
-    tokens_per_call: Annotated[int, "The average of a call whose result is in the file."]
+    calls: Annotated[int, "Calls of tools of this kind."]
+    dirindex: Annotated[int, "How many of these were calls of dirindex."]
+    tokens: Annotated[int, "Size of their results, at three bytes per token."]
+    tokens_per_call: Annotated[int, "Average of the calls whose result is in the file."]
     most_tokens: Annotated[int, "The largest result."]
     without_result: Annotated[int, "Calls whose result is not in the file."]
 
@@ -254,11 +254,11 @@ class UnreadableFile(NamedTuple):
 class UsageAnswer(NamedTuple):
     """The counts from transcripts."""
 
-    sessions: Annotated[Mapping[str, int], "How many sessions of which assistant."]
-    tools: Annotated[tuple[UseEntry, ...], "Calls by kind, the most frequent first."]
+    sessions: Annotated[Mapping[str, int], "Sessions by assistant."]
+    tools: Annotated[tuple[UseEntry, ...], "Calls by kind, most frequent first."]
     unreadable: Annotated[tuple[UnreadableFile, ...], "Files that were not counted."]
     other_files: Annotated[int, "Files in the directories that are not transcripts."]
-    passed_over: Annotated[int, "Lines of transcripts that are cut off, too long or not records."]
+    passed_over: Annotated[int, "Transcript lines that are cut off, too long or no records."]
 
 
 def usage_answer(usage: Usage) -> UsageAnswer:
@@ -276,7 +276,7 @@ def _part_entry(step: Step, failed: dict[str, str]) -> PartEntry:
     return PartEntry(step.client, step.part, step.path, step.action, step.reason or None)
 
 
-def _use_entry(use: Use) -> UseEntry:
+def _use_entry(use: ToolUse) -> UseEntry:
     tokens = tokens_of(use.n_bytes)
     n_known = use.n_calls - use.n_unknown
     return UseEntry(

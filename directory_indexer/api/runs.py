@@ -33,15 +33,15 @@ with lazily:
 
 QUEUED, RUNNING = "queued", "running"
 FILE_COUNTS = ("added", "changed", "moved", "removed", "unchanged", "skipped", "failed")
-_KILLED = "its process ended without a word"
+_KILLED = "its process ended unexpectedly"
 
-Added = Annotated[int, "Files that are new."]
-Changed = Annotated[int, "Files whose size, time or content differs."]
-Moved = Annotated[int, "Files that were elsewhere before."]
-Unchanged = Annotated[int, "Files that are as they were."]
-Removed = Annotated[int, "Files that leave the index."]
-Ignored = Annotated[int, "Files and directories that a rule leaves out."]
-Seen = Annotated[int, "Files that were seen: the sum of those that follow, but for the removed and ignored."]
+Added = Annotated[int, "New files."]
+Changed = Annotated[int, "Files with a different size, time or content."]
+Moved = Annotated[int, "Files with a new path."]
+Unchanged = Annotated[int, "Unchanged files."]
+Removed = Annotated[int, "Files removed from the index."]
+Ignored = Annotated[int, "Files and directories excluded by a rule."]
+Seen = Annotated[int, "Files seen: the sum of the following counts without removed and ignored."]
 Read = Annotated[int, "Bytes to read."]
 
 _STATES = {"queued": "queued", "words": "running", "complete": "completed", "failed": "failed", "deleting": "cancelled"}
@@ -56,43 +56,43 @@ class Failure(NamedTuple):
     message: Annotated[str, "What went wrong."]
 
 
-class SkippedOne(NamedTuple):
-    """A file that holds nothing to index."""
+class SkippedEntry(NamedTuple):
+    """A file with nothing to index."""
 
     path: Annotated[str, "Absolute path."]
-    reason: Annotated[str, "Why it is left out."]
-    detail: Annotated[str | None, "Such as the kind of a binary file."]
+    reason: Annotated[str, "Why it was skipped."]
+    detail: Annotated[str | None, "Details, such as the kind of a binary file."]
 
 
 class Run(NamedTuple):
-    """An index run as it is now."""
+    """The current state of an index run."""
 
-    id: Annotated[str | None, "Name of the run, once it has begun."]
+    id: Annotated[str | None, "Id of the run, once it has started."]
     state: Annotated[str, "queued, running, completed, interrupted, paused, out of time or failed."]
-    directories: Annotated[tuple[str, ...], "What the run brings up to date."]
-    phase: Annotated[str, "What it is doing."]
-    message: Annotated[str | None, "Why it failed, or what to know while it goes on."]
+    directories: Annotated[tuple[str, ...], "The directories that the run updates."]
+    phase: Annotated[str, "Its current phase."]
+    message: Annotated[str | None, "Why it failed, or a note while it is in progress."]
     verb: Annotated[str, "index or migrate.", Only.PROGRAMS]
-    pid: Annotated[int, "Its process.", Only.PROGRAMS]
-    host: Annotated[str, "Where that runs.", Only.PROGRAMS]
-    started_at: Annotated[str | None, "When it began.", Only.PROGRAMS] = None
-    heartbeat_at: Annotated[str | None, "Its last sign of life, or its end.", Only.PROGRAMS] = None
-    files_done: Annotated[int, "Files looked at."] = 0
-    files_total: Annotated[int, "Files to look at; 0 while that is not known."] = 0
+    pid: Annotated[int, "Id of its process.", Only.PROGRAMS]
+    host: Annotated[str, "Host of that process.", Only.PROGRAMS]
+    started_at: Annotated[str | None, "When it started.", Only.PROGRAMS] = None
+    heartbeat_at: Annotated[str | None, "When it last reported progress, or ended.", Only.PROGRAMS] = None
+    files_done: Annotated[int, "Files processed."] = 0
+    files_total: Annotated[int, "Files to process; 0 while unknown."] = 0
     bytes_done: Annotated[int, "Bytes read.", Only.PROGRAMS] = 0
-    bytes_total: Annotated[int, "Bytes to read; 0 while that is not known.", Only.PROGRAMS] = 0
-    chunks_done: Annotated[int, "Passages of this run that can be found by meaning."] = 0
-    chunks_total: Annotated[int, "Passages that this run makes; 0 while that is not known."] = 0
-    pages_done: Annotated[int, "Scanned pages that OCR is done with.", Only.PROGRAMS] = 0
-    pages_total: Annotated[int, "Scanned pages that waited for OCR; 0 while that is not known.", Only.PROGRAMS] = 0
+    bytes_total: Annotated[int, "Bytes to read; 0 while unknown.", Only.PROGRAMS] = 0
+    chunks_done: Annotated[int, "Passages embedded by this run."] = 0
+    chunks_total: Annotated[int, "Passages that this run creates; 0 while unknown."] = 0
+    pages_done: Annotated[int, "Scanned pages processed by OCR.", Only.PROGRAMS] = 0
+    pages_total: Annotated[int, "Scanned pages to process by OCR; 0 while unknown.", Only.PROGRAMS] = 0
     failed: Annotated[int, "Files that could not be processed so far.", Only.PROGRAMS] = 0
-    joined: Annotated[bool | None, "True when it was going on already.", Only.MODELS] = None
+    joined: Annotated[bool | None, "Whether the run was already in progress.", Only.MODELS] = None
     counts: Annotated[
         Mapping[str, int] | None,
-        "What was done to how many files, once it has ended.",
+        "Files by what was done to them, once it has ended.",
         Only.MODELS,
     ] = None
-    next_step: Annotated[str | None, "What to do now.", Only.MODELS] = None
+    next_step: Annotated[str | None, "What to do next.", Only.MODELS] = None
 
 
 def run_of(record: RunRecord, *, goes_on: bool) -> Run:
@@ -126,13 +126,13 @@ def failure_of(failure: FileFailure) -> Failure:
     return Failure(failure.path, failure.stage, failure.message)
 
 
-def skipped_of(skipped: SkippedFile) -> SkippedOne:
+def skipped_of(skipped: SkippedFile) -> SkippedEntry:
     """Return the record of a file without indexable content."""
-    return SkippedOne(skipped.path, skipped.reason, skipped.detail or None)
+    return SkippedEntry(skipped.path, skipped.reason, skipped.detail or None)
 
 
 class IndexedFiles(NamedTuple):
-    """The files that the index knows in the directories of a run, with the members of archives."""
+    """The indexed files in the directories of a run, with the members of archives."""
 
     files: Files
     skipped: Skipped
@@ -153,26 +153,26 @@ class RunReport(NamedTuple):
     failed: Failed
     removed: Removed
     ignored: Ignored
-    masked: Annotated[int, "Secrets that were masked in files that were read."]
-    bytes: Annotated[int, "Bytes that were read."]
-    pages: Annotated[int, "Scanned pages that OCR has read."]
+    masked: Annotated[int, "Secrets masked in files that were read."]
+    bytes: Annotated[int, "Bytes read."]
+    pages: Annotated[int, "Scanned pages read by OCR."]
     pages_waiting: Annotated[int, "Scanned pages that wait for OCR."]
     pages_unreadable: Annotated[int, "Scanned pages that OCR could not read."]
-    ocr_usage: Annotated[str | None, "What the service that reads pages has counted, in words."]
-    ocr_refusals: Annotated[Mapping[str, int], "Pages that the configured service did not read, by its reasons."]
-    chunks: Annotated[int, "Passages written, which can be found by words."]
-    embedded: Annotated[int, "Vectors that were computed."]
-    reused: Annotated[int, "Vectors that were taken over from an equal text."]
-    pending: Annotated[int, "Vectors that are still to come."]
-    refused: Annotated[int, "Passages that the embedding provider takes in no way; they are found by words."]
-    truncated_texts: Annotated[int, "Passages of which the provider read only the beginning."]
+    ocr_usage: Annotated[str | None, "Usage of the OCR service by its own count, as text."]
+    ocr_refusals: Annotated[Mapping[str, int], "Pages that the configured service refused, by reason."]
+    chunks: Annotated[int, "Passages written, which are searchable by words."]
+    embedded: Annotated[int, "Vectors computed."]
+    reused: Annotated[int, "Vectors reused from an identical text."]
+    pending: Annotated[int, "Vectors still missing."]
+    refused: Annotated[int, "Passages that the embedding provider rejects; they are searchable by words."]
+    truncated_texts: Annotated[int, "Passages that the provider truncated."]
     tokens: Annotated[int, "Tokens sent to the provider, as it counts them."]
-    provider_error: Annotated[str | None, "Why vectors are still to come."]
+    provider_error: Annotated[str | None, "Why vectors are missing."]
     skip_reasons: SkipReasons
-    unavailable: Annotated[tuple[str, ...], "Directories that were not there; nothing of them was removed."]
+    unavailable: Annotated[tuple[str, ...], "Directories that were unavailable; nothing of them was removed."]
     failures: Annotated[tuple[Failure, ...], "The failed files, and the refused passages."]
     truncated: Truncated
-    indexed: Annotated[IndexedFiles, "What the index holds of these directories now, with members of archives."]
+    indexed: Annotated[IndexedFiles, "The indexed files of these directories, with members of archives."]
 
 
 class PlanCounts(NamedTuple):
@@ -195,7 +195,7 @@ class Change(NamedTuple):
 
     path: Annotated[str, "Absolute path."]
     action: Annotated[str, "add, update, remove, fail, skip or ignore."]
-    reason: Annotated[str | None, "The reason or rule, where there is one."]
+    reason: Annotated[str | None, "The reason or rule, if any."]
 
 
 class PlanAnswer(NamedTuple):
@@ -212,11 +212,13 @@ class PlanAnswer(NamedTuple):
     removed: Removed
     ignored: Ignored
     embedding: Annotated[str, "The model that would embed."]
-    tokens: Annotated[int, "About how many tokens would be embedded; pictures and sound count as none."]
-    pages_waiting: Annotated[int, "Scanned pages that wait for OCR; those of files still to be read are not known yet."]
-    redone: Annotated[tuple[str, ...], "What would be done again, since the index was built in another way."]
+    tokens: Annotated[int, "Estimated number of tokens to embed, without images and audio."]
+    pages_waiting: Annotated[int, "Scanned pages that wait for OCR, without those of files still to be read."]
+    redone: Annotated[tuple[str, ...], "Work to be repeated, since the index was built with other settings."]
     directories: Annotated[tuple[PlanCounts, ...], "The same counts for each directory."]
-    changes: Annotated[tuple[Change, ...], "What would be done, path by path; what was skipped before is only counted."]
+    changes: Annotated[
+        tuple[Change, ...], "The planned actions by path; files that were skipped before are only counted."
+    ]
     truncated: Truncated
 
 
@@ -283,20 +285,20 @@ class OperationEntry(NamedTuple):
 
     id: Annotated[str, "Its id."]
     kind: Annotated[str, "index, ingest, optimize, rebuild, backup or purge."]
-    collection: Annotated[str | None, "The collection that it is about; null where it is about all of them."]
+    collection: Annotated[str | None, "Its collection; null if it concerns all."]
     state: Annotated[str, "queued, running, paused, completed, interrupted, out of time, failed or cancelled."]
-    message: Annotated[str | None, "What it does, why it failed, or what was met."]
-    started_at: Annotated[str | None, "When it began."]
+    message: Annotated[str | None, "Its progress, or why it failed."]
+    started_at: Annotated[str | None, "When it started."]
     ended_at: Annotated[str | None, "When it ended or was paused."]
-    doc_id: Annotated[str | None, "Of an ingest: the document."] = None
-    run: Annotated[Run | None, "Of an index run: how far it is."] = None
-    result: Annotated[Mapping[str, Any] | None, "Of administrative work that is completed: what came out."] = None
+    doc_id: Annotated[str | None, "The document of an ingest."] = None
+    run: Annotated[Run | None, "The state of an index run."] = None
+    result: Annotated[Mapping[str, Any] | None, "The result of completed administrative work."] = None
 
 
 class OperationList(NamedTuple):
     """Operations."""
 
-    operations: Annotated[tuple[OperationEntry, ...], "The newest ones: administrative ones, ingests, index runs."]
+    operations: Annotated[tuple[OperationEntry, ...], "The newest ones: administrative work, ingests, index runs."]
 
 
 def run_entry(run: Run, *, name: str, collection: str, has_ended: bool) -> OperationEntry:

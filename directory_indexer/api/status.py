@@ -19,7 +19,7 @@ from directory_indexer.api.fields import (
     Truncated,
     format_timestamp,
 )
-from directory_indexer.api.runs import Failure, Run, SkippedOne, failure_of, run_of, skipped_of
+from directory_indexer.api.runs import Failure, Run, SkippedEntry, failure_of, run_of, skipped_of
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 
@@ -46,9 +46,9 @@ class Directory(NamedTuple):
     failed: Failed
     masked: Masked
     skip_reasons: SkipReasons
-    tokens_to_embed: Annotated[int, "Tokens of the passages that wait for their vectors.", Only.PROGRAMS]
+    tokens_to_embed: Annotated[int, "Tokens of the passages that wait for vectors.", Only.PROGRAMS]
     seconds_to_embed: Annotated[
-        float | None, "About how long it takes to embed them; null where only the provider knows.", Only.PROGRAMS
+        float | None, "Estimated time to embed them; null if only the provider knows.", Only.PROGRAMS
     ]
 
 
@@ -56,11 +56,11 @@ class Model(NamedTuple):
     """The embedding model."""
 
     name: Annotated[str, "Its name."]
-    provider: Annotated[str, "Who runs it: embedded, ollama or openai.", Only.PROGRAMS]
-    dimensions: Annotated[int | None, "Numbers of a vector.", Only.PROGRAMS]
+    provider: Annotated[str, "Its provider: embedded, ollama or openai.", Only.PROGRAMS]
+    dimensions: Annotated[int | None, "Dimensions of its vectors.", Only.PROGRAMS]
     state: Annotated[
         str | None,
-        "unloaded, loading, ready or failed; until it is ready, search answers by words alone.",
+        "unloaded, loading, ready or failed; until ready, search uses words only.",
         Only.MODELS,
     ] = None
     message: Annotated[str | None, "Why it failed.", Only.MODELS] = None
@@ -82,42 +82,42 @@ class UnreadablePage(NamedTuple):
     message: Annotated[str, "What went wrong."]
 
 
-class Waiting(NamedTuple):
-    """The passages that wait for their vectors, and what those would take."""
+class EmbeddingBacklog(NamedTuple):
+    """The passages that wait for vectors, and the effort to embed them."""
 
-    chunks: Annotated[int, "How many wait."]
+    chunks: Annotated[int, "Passages that wait."]
     tokens: Annotated[int, "Their tokens."]
-    covered: Annotated[bool, "Whether a first pass over them finds candidates meanwhile."]
-    seconds: Annotated[float | None, "About how long it takes to embed them; null where only the provider knows."]
+    covered: Annotated[bool, "Whether approximate vectors find them meanwhile."]
+    seconds: Annotated[float | None, "Estimated time to embed them; null if only the provider knows."]
 
 
-class PausedOne(NamedTuple):
-    """A run that was paused."""
+class PausedEntry(NamedTuple):
+    """A paused run."""
 
     id: Annotated[str, "Name of the run."]
-    directories: Annotated[tuple[str, ...], "What it has still to bring up to date."]
-    paused_at: Annotated[str | None, "When."]
+    directories: Annotated[tuple[str, ...], "The directories it still has to update."]
+    paused_at: Annotated[str | None, "When it was paused."]
 
 
 class PausedList(NamedTuple):
-    """The runs that were paused."""
+    """The paused runs."""
 
-    paused: Annotated[tuple[PausedOne, ...], "All of them; `dirindex index --resume` goes on with them as one."]
+    paused: Annotated[tuple[PausedEntry, ...], "All of them; `dirindex index --resume` continues them as one."]
 
 
-class IndexMoment(NamedTuple):
-    """The index at one moment."""
+class IndexVersion(NamedTuple):
+    """The state of the index, with versions to compare."""
 
-    moment: Annotated[str, "Name of the moment: another one once anything has changed, progress of a run included."]
-    state: Annotated[str, "Name of what answers are drawn from: another one once an answer may be another."]
+    moment: Annotated[str, "Version of the index, which changes with everything, even the progress of a run."]
+    state: Annotated[str, "Version of the searched content, which changes when an answer may change."]
     directories: Annotated[int, "Tracked directories."]
     files: Files
     skipped: Skipped
     failed: Failed
     chunks: Chunks
     embedded: Embedded
-    run: Annotated[Run | None, "The index run that goes on; null while none does."]
-    advice: Annotated[str | None, "Languages of the index that its model does not understand, and what to do."] = None
+    run: Annotated[Run | None, "The index run in progress; null if there is none."]
+    advice: Annotated[str | None, "Languages of the index that its model does not support, and what to do."] = None
 
 
 class StatusAnswer(NamedTuple):
@@ -133,20 +133,20 @@ class StatusAnswer(NamedTuple):
     skip_reasons: SkipReasons
     pages: Annotated[Pages, "Scanned pages; with a path, of that directory."]
     directories: Annotated[tuple[Directory, ...], "The indexed directories."]
-    model: Annotated[Model | None, "The model whose vectors answer; null before there are any."]
-    next_model: Annotated[Model | None, "The model whose vectors are being made to replace them."]
+    model: Annotated[Model | None, "The model of the current vectors; null before there are any."]
+    next_model: Annotated[Model | None, "The model of the vectors that will replace them."]
     database_bytes: Annotated[int, "Size of the database on disk."]
     vector_bytes: Annotated[int, "Size of the vectors on disk."]
-    run: Annotated[Run | None, "The index run that goes on, or the last one."]
-    paused: Annotated[tuple[PausedOne, ...], "The runs that were paused; `dirindex index --resume` goes on with them."]
-    waiting: Annotated[Waiting, "The passages that wait for their vectors; with a path, of that directory."]
+    run: Annotated[Run | None, "The index run in progress, or the last one."]
+    paused: Annotated[tuple[PausedEntry, ...], "Paused runs; `dirindex index --resume` continues them."]
+    waiting: Annotated[EmbeddingBacklog, "Passages that wait for vectors; with a path, of that directory."]
     failures: Annotated[tuple[Failure, ...], "The failed files, and the passages that the provider refused."]
     truncated: Truncated
-    skipped_files: Annotated[tuple[SkippedOne, ...] | None, "The skipped files; with `--verbose`."] = None
+    skipped_files: Annotated[tuple[SkippedEntry, ...] | None, "The skipped files; with `--verbose`."] = None
     unreadable_pages: Annotated[
         tuple[UnreadablePage, ...] | None, "The scanned pages that OCR could not read; with `--verbose`."
     ] = None
-    watching: Annotated[str | None, "What keeps directories from being watched; missing where nothing does."] = None
+    watching: Annotated[str | None, "Why directories cannot be watched; missing if they can."] = None
 
 
 def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
@@ -172,7 +172,7 @@ def status_answer(report: StatusReport, *, verbose: bool) -> StatusAnswer:
         vector_bytes=report.n_vector_bytes,
         run=_run(report.running, report.last_run),
         paused=tuple(map(paused_of, report.paused)),
-        waiting=Waiting(*report.waiting),
+        waiting=EmbeddingBacklog(*report.waiting),
         failures=tuple(map(failure_of, report.failures)),
         truncated=False,
         skipped_files=tuple(map(skipped_of, report.skipped_files)) if verbose else None,
@@ -200,9 +200,9 @@ def directory_of(directory: DirectoryStatus) -> Directory:
     )
 
 
-def paused_of(run: PausedRun) -> PausedOne:
+def paused_of(run: PausedRun) -> PausedEntry:
     """Return the record of a paused run."""
-    return PausedOne(f"run-{run.run_id}", run.directories, format_timestamp(run.paused_at))
+    return PausedEntry(f"run-{run.run_id}", run.directories, format_timestamp(run.paused_at))
 
 
 def _unreadable(path: FilePath, scan: Scan) -> UnreadablePage:

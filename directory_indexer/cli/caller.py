@@ -1,7 +1,7 @@
 """The caller of a command: its terminal and environment, and the index that it may share.
 
-Nearly always that is this process. A server answers commands of other processes in threads of its own, each of which
-writes to what its caller gets.
+Nearly always that is this process. A server runs commands of other processes in separate threads, each of which
+captures the output for its caller.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class NotAnsweredError(Exception):
-    """The process that asked has to run the command itself."""
+    """The caller has to run the command in its own process."""
 
 
 class Caller:
     """This process, as the caller of its own command."""
 
     loaded: LoadedConfig | None = None
-    """The configuration that the command has read last."""
+    """The configuration that the command loaded last."""
 
     @property
     def stdout(self) -> TextIO:
@@ -56,7 +56,7 @@ class Caller:
 
     @property
     def message_columns(self) -> int:
-        """The width of the terminal behind standard error, for standard output may be a pipe."""
+        """The width of the terminal behind standard error, since standard output may be a pipe."""
         with contextlib.suppress(OSError):
             if columns := os.get_terminal_size(sys.stderr.fileno()).columns:
                 return columns
@@ -72,7 +72,7 @@ class Caller:
         return App(loaded)
 
     def require_same_process(self) -> None:
-        """Make sure that the command runs in the process of its caller.
+        """Raise unless the command runs in the process of its caller.
 
         Raises:
             NotAnsweredError: a server runs it.
@@ -89,5 +89,5 @@ def current_caller() -> Caller:
 
 
 def run_for(caller: Caller) -> None:
-    """Make this thread run commands for another caller from now on."""
+    """Set the caller for which this thread runs commands."""
     _current.set(caller)

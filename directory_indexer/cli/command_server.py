@@ -53,16 +53,16 @@ with lazily:
     from directory_indexer.cli.command_table import parsed_command
 
 
-_MAX_AT_ONCE: Final = 4
+_MAX_CONCURRENT: Final = 4
 _MAX_ANSWER_BYTES: Final = 8 << 20
-"""A command that writes more is a stream, which its caller may end at any moment."""
+"""A command with more output is a stream, which its caller may interrupt."""
 
 _READ_SECONDS: Final = 1.0
 _WRITE_SECONDS: Final = 30.0
 _TAKE_OVER_SECONDS: Final = 5.0
-_LOOK_SECONDS: Final = 1.0
+_POLL_SECONDS: Final = 1.0
 _BACKLOG: Final = 16
-_FILE_SYSTEM_ONLY: Final = 0x200  # CLONE_FS
+_CLONE_FS: Final = 0x200
 _DEFAULT_COLUMNS: Final = 80
 _log = logging.getLogger("dirindex.serve")
 
@@ -72,15 +72,15 @@ class CommandServer:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._database = _identity_of_directory(os.fspath(app.loaded.config.storage.sqlite_path))
-        self._room = threading.Semaphore(_MAX_AT_ONCE)
+        self._database = _file_identity(os.fspath(app.loaded.config.storage.sqlite_path))
+        self._slots = threading.Semaphore(_MAX_CONCURRENT)
         self.last_answered_at = time.monotonic()
-        """When a command was answered last."""
+        """The time of the last answer."""
         self.is_outdated = False
-        """Whether another version of the program has asked."""
+        """Whether a client of another version has connected."""
 
     def start(self) -> None:
-        """Begin to listen, or to wait until the server that does so has ended; nothing where the system has no way."""
+        """Listen, once no other server does, in a thread; do nothing on a system without Unix sockets."""
         loaded = self._app.loaded
         if sys.platform != "win32" and loaded.collection == DEFAULT and not loaded.config.serving.from_cluster:
             threading.Thread(target=self._run, name="commands", daemon=True).start()
@@ -94,7 +94,7 @@ class CommandServer:
             time.sleep(_TAKE_OVER_SECONDS)
 
     def answer_while(self, is_wanted: Callable[[], bool]) -> None:
-        """Answer commands until they are wanted no more or the socket is taken away; not where another server does.
+        """Answer commands until `is_wanted` is false or the socket is replaced; do nothing if another server does.
 
         Raises:
             OSError: the system refuses.
@@ -110,13 +110,13 @@ class CommandServer:
             at_socket(path, listener.bind)
             os.chmod(path, 0o600)
             listener.listen(_BACKLOG)
-            listener.settimeout(_LOOK_SECONDS)
-            identity = _identity_of_directory(path)
-            while is_wanted() and _identity_of_directory(path) == identity:
+            listener.settimeout(_POLL_SECONDS)
+            identity = _file_identity(path)
+            while is_wanted() and _file_identity(path) == identity:
                 with contextlib.suppress(TimeoutError):
                     connection, _ = listener.accept()
                     threading.Thread(target=self._serve, args=(connection,), name="command", daemon=True).start()
-            if _identity_of_directory(path) == identity:
+            if _file_identity(path) == identity:
                 os.unlink(path)
 
     def _serve(self, connection: socket.socket) -> None:
@@ -126,7 +126,7 @@ class CommandServer:
                 return
             request = _read_request(connection)
             self.is_outdated |= request.version != version()
-            if not request.can_be_answered or not self._room.acquire(blocking=False):
+            if not request.can_be_answered or not self._slots.acquire(blocking=False):
                 connection.sendall(DECLINED)
                 return
             try:
@@ -134,39 +134,39 @@ class CommandServer:
                 answer = self._answer(request, connection)
                 self.last_answered_at = time.monotonic()
             finally:
-                self._room.release()
+                self._slots.release()
             connection.settimeout(_WRITE_SECONDS)
             connection.sendall(answer)
 
     def _answer(self, request: _CommandRequest, connection: socket.socket) -> bytes:
-        """Return the answer; empty where the process that asked has to find it itself."""
-        written = _CapturedOutput(connection)
+        """Return the output frames and the exit code; empty if the caller has to run the command itself."""
+        output = _CapturedOutput(connection)
         try:
-            run_for(_RemoteCaller(request, written, self._own))
-            with _in_working_directory(request.directory, request.identity), cancelled_by(written.has_gone):
+            run_for(_RemoteCaller(request, output, self._own_app))
+            with _in_working_directory(request.directory, request.identity), cancelled_by(output.is_disconnected):
                 code = _exit_code(request.arguments)
-        except Exception:  # noqa: BLE001 - a mistake is explained, and a bug reported, by the process that asked
+        except Exception:  # noqa: BLE001 - the caller runs the command again, and reports the error
             return b""
         _log.debug("answered %s for another process", request.arguments[0])
-        return b"".join((*written.parts, _frame(0, bytes([code]))))
+        return b"".join((*output.parts, _frame(0, bytes([code]))))
 
-    def _own(self, loaded: LoadedConfig) -> App:
-        database = _identity_of_directory(os.fspath(loaded.config.storage.sqlite_path))
+    def _own_app(self, loaded: LoadedConfig) -> App:
+        database = _file_identity(os.fspath(loaded.config.storage.sqlite_path))
         self._database = self._database or database
-        # Another database lies in the place of this one once a backup was restored.
+        # A restored backup replaces the database.
         if loaded.config != self._app.loaded.config or database != self._database:
             raise NotAnsweredError
         return self._app
 
 
 def end_lingering(data_dir: Path) -> None:
-    """End the process that a command has left behind; other servers make their socket anew."""
+    """End the process that a command has left running; other servers recreate their socket."""
     if sys.platform != "win32":
         Path(socket_path(os.fspath(data_dir))).unlink(missing_ok=True)
 
 
-def _identity_of_directory(path: str) -> tuple[int, int] | None:
-    """Return the device and inode of a file, which another file in its place does not have; None if it is missing."""
+def _file_identity(path: str) -> tuple[int, int] | None:
+    """Return the device and inode of a file, or None if it is missing."""
     with contextlib.suppress(FileNotFoundError):
         status = os.stat(path)
         return status.st_dev, status.st_ino
@@ -174,7 +174,7 @@ def _identity_of_directory(path: str) -> tuple[int, int] | None:
 
 
 class _CommandRequest(NamedTuple):
-    """A command with what it depends on, as `command_client` sends it."""
+    """A command with its environment, as sent by `command_client`."""
 
     version: bytes
     directory: str
@@ -193,19 +193,19 @@ def _read_request(connection: socket.socket) -> _CommandRequest:
     """Read a request.
 
     Raises:
-        ValueError: it is none.
-        OSError: it does not come.
+        ValueError: it is invalid.
+        OSError: it does not arrive.
     """
     length = int.from_bytes(_read_exactly(connection, LENGTH_BYTES), "big")
     if length > MAX_REQUEST_BYTES:
         raise ValueError("the request is too long")
-    its_version, *rest = _read_exactly(connection, length).split(FIELD_END)
+    program_version, *rest = _read_exactly(connection, length).split(FIELD_END)
     fields = list(map(os.fsdecode, rest))
     directory, identity, *streams = fields[:4]
     end = fields.index("", 4)
     variables = (field.partition("=") for field in fields[4:end])
     return _CommandRequest(
-        its_version,
+        program_version,
         directory,
         identity,
         tuple(
@@ -227,12 +227,14 @@ def _read_exactly(connection: socket.socket, n_bytes: int) -> bytes:
 
 
 class _RemoteCaller(Caller):
-    """Another process, which gets what a command writes when it has ended."""
+    """Another process, which receives the output of a command at its end."""
 
-    def __init__(self, request: _CommandRequest, written: _CapturedOutput, app: Callable[[LoadedConfig], App]) -> None:
-        (encoding, is_terminal, self._columns), (its_encoding, is_its_terminal, self._message_columns) = request.streams
-        self._stdout = written_text(_CapturingStream(written, 1, is_terminal=is_terminal), 1, encoding=encoding)
-        self._stderr = written_text(_CapturingStream(written, 2, is_terminal=is_its_terminal), 2, encoding=its_encoding)
+    def __init__(self, request: _CommandRequest, output: _CapturedOutput, app: Callable[[LoadedConfig], App]) -> None:
+        self._columns, self._message_columns = (columns for _, _, columns in request.streams)
+        self._stdout, self._stderr = (
+            written_text(_CapturingStream(output, descriptor, is_terminal=is_terminal), descriptor, encoding=encoding)
+            for descriptor, (encoding, is_terminal, _) in enumerate(request.streams, start=1)
+        )
         self._environ = request.environ
         self._app = app
 
@@ -265,7 +267,7 @@ class _RemoteCaller(Caller):
 
 
 class _CapturedOutput:
-    """Output of a command to both of its streams, in the order in which it was written."""
+    """Output of a command to both streams, in the order of writing."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -274,21 +276,21 @@ class _CapturedOutput:
 
     def add(self, descriptor: int, content: bytes) -> None:
         self._n_bytes += len(content)
-        if self._n_bytes > _MAX_ANSWER_BYTES or self.has_gone():
+        if self._n_bytes > _MAX_ANSWER_BYTES or self.is_disconnected():
             raise NotAnsweredError
         self.parts.append(_frame(descriptor, content))
 
-    def has_gone(self) -> bool:
-        """Whether the process that asked was interrupted: it sends nothing after its request."""
+    def is_disconnected(self) -> bool:
+        """Whether the caller was interrupted: it sends nothing after its request."""
         return bool(select.select([self._connection], [], [], 0)[0])
 
 
 class _CapturingStream(io.RawIOBase):
     """One of the two streams of a command."""
 
-    def __init__(self, written: _CapturedOutput, descriptor: int, *, is_terminal: bool) -> None:
+    def __init__(self, output: _CapturedOutput, descriptor: int, *, is_terminal: bool) -> None:
         super().__init__()
-        self._written = written
+        self._output = output
         self._descriptor = descriptor
         self._is_terminal = is_terminal
 
@@ -302,7 +304,7 @@ class _CapturingStream(io.RawIOBase):
         return self._descriptor
 
     def write(self, content: Buffer, /) -> int:
-        self._written.add(self._descriptor, bytes(content))
+        self._output.add(self._descriptor, bytes(content))
         return memoryview(content).nbytes
 
 
@@ -320,13 +322,13 @@ _directory_lock = threading.Lock()
 
 @contextlib.contextmanager
 def _in_working_directory(directory: str, identity: str) -> Iterator[None]:
-    """Work in a directory: this thread alone where the system knows such a thing, else one thread at a time.
+    """Change the working directory of this thread, or of the process for one thread at a time.
 
     Raises:
-        NotAnsweredError: it is another one here than there, as in a container.
+        NotAnsweredError: the path is another directory for the caller, as in a container.
     """
     with contextlib.ExitStack() as stack:
-        if not _has_own_directory():
+        if not _unshare_working_directory():
             stack.enter_context(_directory_lock)
             stack.callback(os.chdir, os.getcwd())
         os.chdir(directory)
@@ -336,11 +338,11 @@ def _in_working_directory(directory: str, identity: str) -> Iterator[None]:
         yield
 
 
-def _has_own_directory() -> bool:
-    """Whether this thread has a working directory of its own from now on."""
+def _unshare_working_directory() -> bool:
+    """Detach the working directory of this thread from the process; return whether that is possible."""
     if sys.platform != "linux":
         return False
     try:
-        return not ctypes.CDLL(None).unshare(_FILE_SYSTEM_ONLY)
+        return not ctypes.CDLL(None).unshare(_CLONE_FS)
     except (OSError, AttributeError):
         return False

@@ -1,7 +1,7 @@
-"""Background process that a command leaves behind: it keeps the index loaded, and answers the next commands.
+"""Background process that a command leaves running: it keeps the index loaded, and answers the next commands.
 
-It ends after `serving.linger_minutes` without a command, with the session of the terminal or the script that has left
-it, when another version of the program asks, and when its socket is taken away.
+It ends after `serving.linger_minutes` without a command, with the session of the terminal or script that started
+it, when a client of another version connects, and when its socket is replaced.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.core.isolation import GC_THRESHOLD, NEUTRAL_DIRECTORY, isolated_command, without_python_settings
 from directory_indexer.core.permissions import keep_private
 
-_SECONDS_A_MINUTE: Final = 60.0
+_MINUTE_SECONDS: Final = 60.0
 
 
 def leave_process(loaded: LoadedConfig) -> subprocess.Popen[bytes]:
-    """Start a process for the next commands; where there is one, it ends at once.
+    """Start a process for the next commands; it ends at once if there is one already.
 
     Raises:
         OSError: the system refuses.
@@ -45,13 +45,13 @@ def leave_process(loaded: LoadedConfig) -> subprocess.Popen[bytes]:
 
 
 def linger() -> None:
-    """Answer commands until it has to end; `sys.argv` has the data directory, configuration and session."""
+    """Answer commands until idle or outdated; `sys.argv` holds the data directory, configuration and session."""
     data_dir, file, session = sys.argv[1:4]
     gc.set_threshold(GC_THRESHOLD)
     keep_private()
     secure_streams()
     loaded = load_config(file=Path(file) if file else None, data_dir=Path(data_dir), environ=os.environ)
-    seconds = loaded.config.serving.linger_minutes * _SECONDS_A_MINUTE
+    seconds = loaded.config.serving.linger_minutes * _MINUTE_SECONDS
     server = CommandServer(App(loaded))
 
     def is_wanted() -> bool:

@@ -1,6 +1,6 @@
 """Output of a command: data to standard output, everything else to standard error.
 
-Renderers are imported when they are needed: rich is for terminals only, and `--help` needs none of it.
+Renderers are imported on demand: rich is for terminals only, and `--help` needs none of them.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Output:
         )
 
     def data(self, text: str) -> None:
-        """Write text to standard output as it is, ended by a newline or NUL."""
+        """Write text to standard output unchanged, ended by a newline or NUL."""
         stdout = current_caller().stdout
         stdout.write(text if text.endswith(("\n", "\0")) or not text else f"{text}\n")
         stdout.flush()

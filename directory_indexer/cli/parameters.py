@@ -1,7 +1,7 @@
 """Commands as records: each field of a call is an option or an argument of the command line.
 
-Typer is built from the same records (`command_line`). Importing it takes longer than a search by words, so an ordinary
-command line is parsed here; help, completion and mistakes are left to Typer, which explains them.
+Typer is built from the same records (`command_line`). Importing it takes longer than a keyword search, so an ordinary
+command line is parsed here; help, completion and errors are left to Typer, which explains them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Option(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """An argument; one of type `tuple[…, ...]` takes all that are left."""
+    """An argument; one of type `tuple[…, ...]` takes all remaining words."""
 
     help: str
     metavar: str | None = None
@@ -36,7 +36,7 @@ class Argument(NamedTuple):
 
 
 class OptionTable(NamedTuple):
-    """Options of one field that holds the list of values of each under its key."""
+    """Options of one field, which maps each key to the values of its option."""
 
     options: Mapping[str, Option]
 
@@ -78,7 +78,7 @@ class Parameter(NamedTuple):
 
 
 def parameters_of(call: type[Call]) -> Iterator[Parameter]:
-    """Yield the parameters of a call in their order; what it shares with other commands is last."""
+    """Yield the parameters of a call in order, those shared with other commands last."""
     hints = get_type_hints(call, include_extras=True)
     for field, hint in sorted(hints.items(), key=lambda item: item[0] not in call.__annotations__):
         annotated, spec = get_args(hint)
@@ -97,19 +97,19 @@ def parameters_of(call: type[Call]) -> Iterator[Parameter]:
 
 
 def parse_call(call: type[Call], words: Sequence[str]) -> Any:
-    """Return the call that a command line means; None if Typer has to parse it.
+    """Parse a command line; return None if Typer has to parse it.
 
     Raises:
-        UsageError: the parser of a value refuses it.
+        UsageError: the parser of a value rejects it.
     """
     try:
         return _CommandLine(call).parse(words)
-    except _NotPlainError:
+    except _NeedsTyperError:
         return None
 
 
-class _NotPlainError(Exception):
-    """Typer has to parse the command line."""
+class _NeedsTyperError(Exception):
+    """Only Typer can parse the command line, or explain its error."""
 
 
 class _Target(NamedTuple):
@@ -146,7 +146,7 @@ class _CommandLine:
         return self._call(**dict(self._fields()))
 
     def _parse_letters(self, letters: str, rest: Iterator[str]) -> None:
-        """Parse flags of one letter each; the first that is no flag takes the letters behind it as its value."""
+        """Parse flags of one letter; the first option that is no flag takes the rest as its value."""
         for end, letter in enumerate(letters, 1):
             target = self._target(f"-{letter}")
             if target.switch is None:
@@ -156,14 +156,14 @@ class _CommandLine:
 
     def _target(self, name: str) -> _Target:
         if name not in self._targets:
-            raise _NotPlainError
+            raise _NeedsTyperError
         return self._targets[name]
 
     def _add(self, target: _Target, value: str | None, rest: Iterator[str]) -> None:
         if target.switch is None:
             value = next(rest, None) if value is None else value
         if (value is None) != (target.switch is not None):
-            raise _NotPlainError
+            raise _NeedsTyperError
         values = self._values.setdefault((target.parameter.field, target.key), [])
         values.append(target.switch if value is None else value)
 
@@ -171,7 +171,7 @@ class _CommandLine:
         """Yield the fields that the words set.
 
         Raises:
-            _NotPlainError: an argument is missing, or there are too many.
+            _NeedsTyperError: an argument is missing, or there are too many.
         """
         for parameter in self._parameters:
             if isinstance(parameter.spec, OptionTable):
@@ -180,9 +180,9 @@ class _CommandLine:
             elif values := self._values_of(parameter):
                 yield parameter.field, _value(parameter, values)
             elif parameter.is_required:
-                raise _NotPlainError
+                raise _NeedsTyperError
         if self._arguments:
-            raise _NotPlainError
+            raise _NeedsTyperError
 
     def _values_of(self, parameter: Parameter) -> list[Any]:
         if isinstance(parameter.spec, Option):
@@ -193,7 +193,7 @@ class _CommandLine:
 
 
 def _targets(parameter: Parameter) -> Iterator[tuple[str, _Target]]:
-    """Yield what each name of an option sets."""
+    """Yield the target of each name of an option."""
     if isinstance(parameter.spec, OptionTable):
         for key, option in parameter.spec.options.items():
             yield from ((name, _Target(parameter, option, key)) for name in option.names)
@@ -216,18 +216,18 @@ def _single_value(parameter: Parameter, value: Any) -> Any:
     if isinstance(spec, OptionTable) or not spec.parse:
         is_choice = get_origin(parameter.type) is Literal
         if is_choice and value not in get_args(parameter.type):
-            raise _NotPlainError
+            raise _NeedsTyperError
         return _number(value, spec) if parameter.type is int and isinstance(spec, Option) else value
     return spec.parse(value)
 
 
 def _number(text: str, option: Option) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
-        raise _NotPlainError
+        raise _NeedsTyperError
     minimum = option.minimum or 0
     maximum = option.maximum if option.maximum is not None else _MAX_NUMBER
     if not minimum <= int(text) <= maximum:
-        raise _NotPlainError
+        raise _NeedsTyperError
     return int(text)
 
 

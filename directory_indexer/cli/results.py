@@ -42,7 +42,7 @@ with lazily:
 
 
 _BYTES_PER_TOKEN = 3
-"""As the MCP server estimates tokens: tokenizers differ."""
+"""The estimate of the MCP server, since tokenizers differ."""
 
 
 class ResultOptions(NamedTuple):
@@ -97,35 +97,35 @@ def show_result(
         )
         output.data(page)
         return
-    result_shown, near = results.without_near_misses(result)
-    n_hits = len(result_shown.hits)
-    result_shown = _within_tokens(result_shown, output, options) if options.max_tokens else result_shown
+    visible, near = results.without_near_misses(result)
+    n_hits = len(visible.hits)
+    visible = _within_tokens(visible, output, options) if options.max_tokens else visible
     is_text = output.is_terminal and options.form == Format.TEXT
-    standing = [note for note in result_shown.notes if note.is_standing] if is_text else []
+    standing = [note for note in visible.notes if note.is_standing] if is_text else []
     # Notes about how far to trust the hits come first; those that apply to every question come last.
-    without_standing = result_shown._replace(notes=tuple(note for note in result_shown.notes if note not in standing))
+    without_standing = visible._replace(notes=tuple(note for note in visible.notes if note not in standing))
     output.notes(results.search_notes(without_standing, is_near=bool(near)))
     if is_text:
         n_lines = options.n_lines or results.DEFAULT_LINES
         if n_lines > results.DEFAULT_LINES and options.view is View.EXCERPTS:
-            result_shown = result_shown._replace(hits=_wider(app, result_shown.hits, n_lines))
+            visible = visible._replace(hits=_with_context(app, visible.hits, n_lines))
         lines = results.search_lines(
-            result_shown, paths=output.paths, view=options.view, explain=options.explain, n_lines=n_lines
+            visible, paths=output.paths, view=options.view, explain=options.explain, n_lines=n_lines
         )
         output.lines(lines)
     else:
         output.data(
             format_rows(
-                result_shown, Format(options.form), paths=output.row_paths, view=options.view, explain=options.explain
+                visible, Format(options.form), paths=output.row_paths, view=options.view, explain=options.explain
             )
         )
     closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
     output.notes(closing, are_dim=is_text)
-    again = output.verbose or not result.hits  # who finds nothing wants to know what is missing
+    again = output.verbose or not result.hits  # without hits, missing content matters
     output.notes(_standing_notes(app, standing, again=again) if is_text else (), are_dim=True)
-    if len(result_shown.hits) < n_hits:
+    if len(visible.hits) < n_hits:
         output.notes(
-            [f"{count(n_hits - len(result_shown.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]
+            [f"{count(n_hits - len(visible.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]
         )
 
 
@@ -148,7 +148,7 @@ def _within_tokens(result: SearchResult, output: Output, options: ResultOptions)
     return result._replace(hits=result.hits[:1])
 
 
-def _wider(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:
+def _with_context(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:
     with app.docstore.snapshot() as snapshot:
         return tuple(with_context_lines(snapshot, hit, n_lines=n_lines) for hit in hits)
 
@@ -158,7 +158,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
 
     Raises:
         UsageError: there are fewer hits, it is a member of a container, or the desktop might run it.
-        UnavailableError: nothing here opens such a file, or what should cannot be started.
+        UnavailableError: no program opens such a file, or it cannot be started.
     """
     current_caller().require_same_process()
     if number > len(hits):
@@ -173,7 +173,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
         )
     command = command_for(hit, os.environ)
     try:
-        code = subprocess.run(command, check=False).returncode  # noqa: S603 - the editor of who calls, without a shell
+        code = subprocess.run(command, check=False).returncode  # noqa: S603 - the user's editor, without a shell
     except OSError as error:
         raise UnavailableError(
             f"'{command[0]}' cannot be started: {error.strerror}", hint=editors.SET_EDITOR

@@ -39,7 +39,7 @@ ReportProgress: TypeAlias = Callable[[str], None]
 OperationFunction: TypeAlias = Callable[[str, Mapping[str, Any], ReportProgress], Mapping[str, Any]]
 """Performs an operation on a collection, with options; returns its result."""
 
-_PROCESS_DIED_MESSAGE: Final = "its process ended without a word"
+_PROCESS_DIED_MESSAGE: Final = "its process ended unexpectedly"
 _STOPPED_STATES: Final = {
     RequestedState.PAUSE: (OperationState.PAUSED, "it begins again when it is resumed"),
     RequestedState.CANCEL: (OperationState.CANCELLED, ""),

@@ -277,7 +277,7 @@ def _portable_configuration(app: App) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for setting in app.loaded.settings:
         is_own = setting.key in KEYS and setting.source == Source.FILE and setting.key not in _PATH_SETTINGS
-        if is_own and not isinstance(KEYS[setting.key].kind, Secret):
+        if is_own and not isinstance(KEYS[setting.key].type, Secret):
             set_nested(settings, setting.key, setting.value)
     return settings
 

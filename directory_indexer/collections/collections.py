@@ -21,8 +21,8 @@ from directory_indexer.config.collections import (
     CollectionName,
     collection_directory,
     collection_name,
+    config_of_collection,
     documents_directory,
-    of_collection,
     team_directory,
 )
 from directory_indexer.core.errors import ConflictError, NotIndexedError, StoreError, UsageError
@@ -88,7 +88,7 @@ class Collections:
         """Return the names of all collections, the default one first."""
         return [
             DEFAULT,
-            *(row.name for row in self._collection_rows.all() if not row.is_leaving and row.name != DEFAULT),
+            *(row.name for row in self._collection_rows.all() if not row.is_deleting and row.name != DEFAULT),
         ]
 
     @contextlib.contextmanager
@@ -122,7 +122,7 @@ class Collections:
         checked = collection_name(name)
         _require_description(description)
         row = self._collection_rows.get(checked)
-        if row is not None and row.is_leaving:
+        if row is not None and row.is_deleting:
             raise ConflictError(f"the collection '{checked}' is being deleted", hint="try again when it is gone")
         if checked == DEFAULT or not self._collection_rows.add(checked, description=description):
             if if_missing:
@@ -169,7 +169,7 @@ class Collections:
     def finish_deletions(self) -> None:
         """Remove deleted collections from the disk."""
         for row in self._collection_rows.all():
-            if row.is_leaving and row.name != DEFAULT:
+            if row.is_deleting and row.name != DEFAULT:
                 self._pool.drop(row.name)
                 _remove_deleted_collection(self.app, row.name)
 
@@ -203,7 +203,7 @@ class Collections:
         row = self._collection_rows.get(name)
         if name == DEFAULT:
             return CollectionRow(DEFAULT, row.description if row else "", 0.0)
-        if row is None or row.is_leaving:
+        if row is None or row.is_deleting:
             raise collection_not_found(name)
         return row
 
@@ -254,7 +254,7 @@ class CollectionApp(App):
     """The index of a collection; the model and the registry are those of the data directory."""
 
     def __init__(self, around: App, name: CollectionName) -> None:
-        super().__init__(of_collection(around.loaded, name))
+        super().__init__(config_of_collection(around.loaded, name))
         self._around = around
         self.origin = around.origin
 

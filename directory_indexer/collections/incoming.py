@@ -201,8 +201,8 @@ def parse_incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
             others.append(f"{key[:_MAX_LINE_CHARACTERS]!a} = {_truncate_line(text)}")
             too_long += [key] if _truncate_line(text) != text and key in KEYS else []
             continue
-        for mistake in KEYS[key].kind.mistakes(KEYS[key].kind.typed(value, Path)):
-            raise StoreError(f"'{where}' of the backup: {key} {mistake.words}", hint=ANOTHER_BACKUP_HINT)
+        for issue in KEYS[key].type.issues(KEYS[key].type.convert(value, Path)):
+            raise StoreError(f"'{where}' of the backup: {key} {issue.message}", hint=ANOTHER_BACKUP_HINT)
         set_nested(harmless, key, value)
     return IncomingSettings(harmless, tuple(others), tuple(too_long))
 
@@ -248,7 +248,7 @@ def _is_harmless(key: str, value: object) -> bool:
 
 
 def _format_value(key: str, value: object) -> str:
-    if key in KEYS and isinstance(KEYS[key].kind, Secret):
+    if key in KEYS and isinstance(KEYS[key].type, Secret):
         return "*" * 10
     return json.dumps(value)
 

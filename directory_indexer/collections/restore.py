@@ -36,7 +36,7 @@ from directory_indexer.collections.incoming import (
     parse_incoming_settings,
     require_own_database,
 )
-from directory_indexer.config.collections import DEFAULT, of_collection, team_directory
+from directory_indexer.config.collections import DEFAULT, config_of_collection, team_directory
 from directory_indexer.core.durable_files import is_disk_full, sync_path, write_durably
 from directory_indexer.core.errors import ConsentNeededError, StoreError
 from directory_indexer.core.lock import write_lock
@@ -181,7 +181,7 @@ def _lock_paths(app: App) -> Iterator[Path]:
     with contextlib.suppress(StoreError):  # the damaged registry may be the one to replace
         names = collections.names()
     for name in names:
-        lock_path = of_collection(app.loaded, name).config.storage.sqlite_path.with_name("write.lock")
+        lock_path = config_of_collection(app.loaded, name).config.storage.sqlite_path.with_name("write.lock")
         if lock_path.parent.is_dir():
             yield lock_path
     collections.close()

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from directory_indexer.config.indexing import PROVIDERS
 from directory_indexer.config.kinds import Secret, SecretText, ValidationIssue
-from directory_indexer.config.settings import Config, build_config, contradictions
+from directory_indexer.config.settings import Config, build_config, conflicts
 from directory_indexer.config.sources import (
     KEYS,
     SECTIONS,
     Setting,
     Source,
     Value,
-    absolute,
+    absolute_path,
     settings_in_environment,
     settings_in_file,
     variable_of,
@@ -34,9 +34,9 @@ from directory_indexer.core.permissions import is_secret_readable_by_others, oth
 with lazily:
     import difflib
 
-_MAX_SHOWN_CHARS = 60
-_ONLY_FOR_A_SERVER = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
-_ONLY_FOR_A_SERVICE = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
+_MAX_VALUE_CHARS = 60
+_SERVER_ONLY = ("api_key", "ca_file", "grpc_port", "shard_number", "replication_factor", "read_consistency")
+_SERVICE_ONLY = ("endpoint", "api_key", "query_prefix", "document_prefix", "dimensions", "keep_alive")
 
 
 class LoadedConfig(NamedTuple):
@@ -58,7 +58,7 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
     """Read and validate the configuration; `file` and `data_dir` are command-line options.
 
     Raises:
-        ConfigError: with every mistake, its key and where it stands.
+        ConfigError: with every mistake, its key and its source.
     """
     directory = data_directory(data_dir=data_dir, environ=environ)
     location = config_location(file=file, data_dir=data_dir, environ=environ)
@@ -71,31 +71,31 @@ def load_config(*, file: Path | None, data_dir: Path | None, environ: Mapping[st
     chosen = {key: setting for key, setting in settings_by_key.items() if key in KEYS}
     mistakes += _read_key_files(chosen)
     settings = _with_defaults(chosen, directory.value)
-    config = _checked(settings, mistakes)
+    config = _validate(settings, mistakes)
     return LoadedConfig(
         config=config,
         data_dir=directory.value,
         file=None if in_file is None else location.value,
         settings=(_displayed(location), _displayed(directory), *(_displayed(settings[key]) for key in KEYS)),
-        warnings=(*_exposed(settings), *_unused(config, settings), *_unencrypted(config), *_planted(config)),
+        warnings=(*_readable(settings), *_unused(config, settings), *_unencrypted(config), *_writable(config)),
     )
 
 
 def data_directory(*, data_dir: Path | None, environ: Mapping[str, str]) -> Setting[Path]:
     """Return the directory that contains everything by default."""
     if data_dir is not None:
-        return Setting("data_dir", absolute(str(data_dir), environ), Source.OPTION, "--data-dir")
+        return Setting("data_dir", absolute_path(str(data_dir), environ), Source.OPTION, "--data-dir")
     if named := environ.get("DIRINDEX_DATA_DIR"):
-        return Setting("data_dir", absolute(named, environ), Source.ENVIRONMENT, "DIRINDEX_DATA_DIR")
-    return Setting("data_dir", absolute("~/.directory-indexer", environ))
+        return Setting("data_dir", absolute_path(named, environ), Source.ENVIRONMENT, "DIRINDEX_DATA_DIR")
+    return Setting("data_dir", absolute_path("~/.directory-indexer", environ))
 
 
 def config_location(*, file: Path | None, data_dir: Path | None, environ: Mapping[str, str]) -> Setting[Path]:
     """Return the location of the configuration file, which need not exist."""
     if file is not None:
-        return Setting("config_file", absolute(str(file), environ), Source.OPTION, "--config")
+        return Setting("config_file", absolute_path(str(file), environ), Source.OPTION, "--config")
     if named := environ.get("DIRINDEX_CONFIG"):
-        return Setting("config_file", absolute(named, environ), Source.ENVIRONMENT, "DIRINDEX_CONFIG")
+        return Setting("config_file", absolute_path(named, environ), Source.ENVIRONMENT, "DIRINDEX_CONFIG")
     return Setting("config_file", data_directory(data_dir=data_dir, environ=environ).value / "config.json")
 
 
@@ -119,7 +119,7 @@ def _read_key_files(chosen: dict[str, Setting[object]]) -> Iterator[str]:
     for name in [name for name in chosen if name.endswith("api_key_file")]:
         in_file, key_name = chosen[name], name.removesuffix("_file")
         key = chosen.get(key_name)
-        if not isinstance(in_file.value, Path) or any(KEYS[name].kind.mistakes(in_file.value)):
+        if not isinstance(in_file.value, Path) or any(KEYS[name].type.issues(in_file.value)):
             continue
         if key is None or key.value is None or (key.source, in_file.source) == (Source.FILE, Source.ENVIRONMENT):
             try:
@@ -149,26 +149,26 @@ def _with_defaults(chosen: dict[str, Setting[object]], directory: Path) -> dict[
     return {**defaults, **explicit}
 
 
-def _checked(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Config:
+def _validate(settings: Mapping[str, Setting[object]], mistakes: list[str]) -> Config:
     values = {key: setting.value for key, setting in settings.items()}
-    wrong = [(key, mistake) for key in KEYS for mistake in KEYS[key].kind.mistakes(values[key])]
-    mistakes += [_format_mistake(key, mistake, settings[key].where) for key, mistake in wrong]
+    wrong = [(key, issue) for key in KEYS for issue in KEYS[key].type.issues(values[key])]
+    mistakes += [_format_issue(key, issue, settings[key].where) for key, issue in wrong]
     right = {key: None if key in dict(wrong) else value for key, value in values.items()}
-    mistakes += [_format_mistake(key, mistake, settings[key].where) for key, mistake in contradictions(right)]
+    mistakes += [_format_issue(key, issue, settings[key].where) for key, issue in conflicts(right)]
     if mistakes:
         raise ConfigError("\n  ".join(["the configuration has mistakes", *mistakes]))
     return build_config(values)
 
 
-def _format_mistake(key: str, mistake: ValidationIssue, where: str) -> str:
-    return f"{key}{mistake.place}: {mistake.words}{_not_this(key, mistake.value)} ({where})"
+def _format_issue(key: str, issue: ValidationIssue, where: str) -> str:
+    return f"{key}{issue.path}: {issue.message}{_rejected_value(key, issue.value)} ({where})"
 
 
-def _not_this(key: str, value: object) -> str:
-    if isinstance(KEYS[key].kind, Secret) or "@" in str(value):  # a URL may hold a password
+def _rejected_value(key: str, value: object) -> str:
+    if isinstance(KEYS[key].type, Secret) or "@" in str(value):  # a URL may hold a password
         return ""
     text = json.dumps(value, default=str)
-    return f", not {text if len(text) <= _MAX_SHOWN_CHARS else text[:_MAX_SHOWN_CHARS] + '…'}"
+    return f", not {text if len(text) <= _MAX_VALUE_CHARS else text[:_MAX_VALUE_CHARS] + '…'}"
 
 
 def _displayed(setting: Setting[Value]) -> Setting[object]:
@@ -180,8 +180,8 @@ def _displayed(setting: Setting[Value]) -> Setting[object]:
     return Setting(setting.key, value, setting.source, setting.origin)
 
 
-def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
-    """Yield a warning for each file that holds a service's key and is readable by others."""
+def _readable(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
+    """Yield a warning for each file with a service's key that others can read."""
     files = {
         Path(setting.origin)
         for setting in settings.values()
@@ -192,7 +192,7 @@ def _exposed(settings: Mapping[str, Setting[object]]) -> Iterator[str]:
             yield f"'{file}' holds the key of a service and others can read it; run: chmod 600 '{file}'"
 
 
-def _planted(config: Config) -> Iterator[str]:
+def _writable(config: Config) -> Iterator[str]:
     """Yield a warning for each directory of the index that others can write to."""
     if os.name != "posix":
         return
@@ -211,9 +211,9 @@ def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator
     """Yield a warning for each setting that has no effect in combination with others."""
     unused: list[str] = []
     if config.embedding.provider == "embedded":
-        unused += [f"embedding.{name}" for name in _ONLY_FOR_A_SERVICE]
+        unused += [f"embedding.{name}" for name in _SERVICE_ONLY]
     if config.storage.qdrant.endpoint is None:
-        unused += [f"storage.qdrant.{name}" for name in _ONLY_FOR_A_SERVER]
+        unused += [f"storage.qdrant.{name}" for name in _SERVER_ONLY]
     for setting in (settings[key] for key in unused if key in settings):
         if setting.value is not None:
             yield f"{setting.key} has no effect with the embedded engine ({setting.where})"
@@ -222,14 +222,14 @@ def _unused(config: Config, settings: Mapping[str, Setting[object]]) -> Iterator
 def _unencrypted(config: Config) -> Iterator[str]:
     """Yield a warning for each key that is sent unencrypted."""
     qdrant = config.storage.qdrant
-    if qdrant.api_key and _is_open(qdrant.endpoint):
+    if qdrant.api_key and _is_unencrypted(qdrant.endpoint):
         yield f"storage.qdrant.api_key is sent unencrypted to {qdrant.endpoint}; use https://"
     for name in ("gemini", "azure"):
         service = getattr(config.ocr, name)
-        if service.api_key and _is_open(service.endpoint):
-            address = service.endpoint.partition("?")[0]  # some services have the key in the query
+        if service.api_key and _is_unencrypted(service.endpoint):
+            address = service.endpoint.partition("?")[0]  # some services expect the key in the query
             yield f"ocr.{name}.api_key is sent unencrypted to {address}; use https://"
 
 
-def _is_open(endpoint: str | None) -> bool:
+def _is_unencrypted(endpoint: str | None) -> bool:
     return bool(re.match(r"http://(?!localhost\b|127\.0\.0\.1\b|\[::1\])", endpoint or ""))

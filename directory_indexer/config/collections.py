@@ -45,13 +45,14 @@ def collection_name(text: str) -> CollectionName:
     return CollectionName(text)
 
 
-def of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
-    """Return the configuration with the index of a collection in place of the configured one."""
+def config_of_collection(loaded: LoadedConfig, name: CollectionName) -> LoadedConfig:
+    """Return the configuration with the index of a collection instead of the configured one."""
     if name == DEFAULT:
         return loaded
-    place = collection_directory(loaded.data_dir, name)
+    directory = collection_directory(loaded.data_dir, name)
     storage = loaded.config.storage
-    storage = storage._replace(sqlite_path=place / "data.db", qdrant=storage.qdrant._replace(path=place / "qdrant"))
+    qdrant = storage.qdrant._replace(path=directory / "qdrant")
+    storage = storage._replace(sqlite_path=directory / "data.db", qdrant=qdrant)
     return loaded._replace(config=loaded.config._replace(storage=storage), collection=name)
 
 

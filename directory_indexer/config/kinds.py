@@ -1,4 +1,4 @@
-"""Keys of the configuration: the kinds of their values, with parsing and validation, and their sections.
+"""Keys of the configuration and their sections: the types of values, with parsing and validation.
 
 `null` means "the default" wherever it is allowed. Sections are named tuples, whose defaults describe the keys: every
 command reads them, and making dataclasses takes 4 ms more.
@@ -15,21 +15,21 @@ from typing import Any, NamedTuple
 from directory_indexer.core.paths import invalid_character_in
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_WHOLE_NUMBER = re.compile(r"[+-]?\d{1,18}")
+_INTEGER = re.compile(r"[+-]?\d{1,18}")
 _JSON_LIST = re.compile(r"""\s*\[\s*(?:["{]|\]\s*$)""")
 """Lists of texts or objects; a bracket alone may begin a pattern, such as `[ab]*.tmp`."""
 
 
 class ValidationIssue(NamedTuple):
-    """A validation error of a value; `place` is the index of an element in a list."""
+    """A validation error of a value; `path` is its position within a list or object."""
 
-    words: str
+    message: str
     value: object
-    place: str = ""
+    path: str = ""
 
 
 class SecretText:
-    """The key of a service, whose text is only returned by an explicit call."""
+    """The key of a service, which only an explicit call reveals."""
 
     __slots__ = ("_text",)
 
@@ -52,202 +52,201 @@ class SecretText:
     __repr__ = __str__
 
 
-class Kind:
-    """Any value; `null` is allowed only if the key is optional."""
+class ValueType:
+    """The type of a value; `null` is allowed only if the key is optional."""
 
     expected = ""
 
-    def __init__(self, *, or_null: bool = False) -> None:
-        self._or_null = or_null
+    def __init__(self, *, nullable: bool = False) -> None:
+        self._nullable = nullable
 
-    def from_text(self, text: str) -> object:
-        """Parse the text of a variable; text that cannot be parsed is returned as it is, and is then a mistake."""
+    def parse(self, text: str) -> object:
+        """Parse the text of a variable; invalid text is returned unchanged, and fails validation."""
         return text
 
-    def typed(self, value: object, locate: Callable[[str], Path]) -> object:
-        """Convert a parsed value to the one that the program uses."""
+    def convert(self, value: object, locate: Callable[[str], Path]) -> object:
+        """Convert a parsed value to its final type."""
         del locate
         return value
 
-    def mistakes(self, value: object) -> Iterator[ValidationIssue]:
-        """Yield the mistakes of a value."""
+    def issues(self, value: object) -> Iterator[ValidationIssue]:
+        """Yield the validation errors of a value."""
         if isinstance(value, str | Path) and invalid_character_in(str(value), is_from_system=True):
             yield ValidationIssue("must not contain NUL or an unpaired surrogate", value)
-        elif not (value is None and self._or_null) and (words := self._mistake(value)):
-            yield ValidationIssue(words, value)
+        elif not (value is None and self._nullable) and (message := self._error(value)):
+            yield ValidationIssue(message, value)
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         raise NotImplementedError
 
 
-class Flag(Kind):
+class Flag(ValueType):
     """True or false."""
 
-    def from_text(self, text: str) -> object:  # noqa: D102 - as above
+    def parse(self, text: str) -> object:  # noqa: D102 - as above
         return _FLAGS.get(text.lower(), text)
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         return "" if isinstance(value, bool) else "must be true or false"
 
 
-class WholeNumber(Kind):
+class Integer(ValueType):
     """A whole number within limits."""
 
-    def __init__(self, *, at_least: int, at_most: int | None = None, or_null: bool = False) -> None:
-        super().__init__(or_null=or_null)
-        self._at_least = at_least
-        self._at_most = at_most
+    def __init__(self, *, minimum: int, maximum: int | None = None, nullable: bool = False) -> None:
+        super().__init__(nullable=nullable)
+        self._minimum = minimum
+        self._maximum = maximum
 
-    def from_text(self, text: str) -> object:  # noqa: D102 - as above
-        return int(text) if _WHOLE_NUMBER.fullmatch(text) else text
+    def parse(self, text: str) -> object:  # noqa: D102 - as above
+        return int(text) if _INTEGER.fullmatch(text) else text
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         if not isinstance(value, int) or isinstance(value, bool):
             return "must be a whole number"
-        if value < self._at_least:
-            return f"must be at least {self._at_least}"
-        return f"must be at most {self._at_most}" if self._at_most is not None and value > self._at_most else ""
+        if value < self._minimum:
+            return f"must be at least {self._minimum}"
+        return f"must be at most {self._maximum}" if self._maximum is not None and value > self._maximum else ""
 
 
-class CountOrDate(Kind):
-    """Nothing, everything, a number, or what is newer than a day."""
+class CountOrDate(ValueType):
+    """False for nothing, true for everything, a number, or a date after which."""
 
-    def from_text(self, text: str) -> object:  # noqa: D102 - as above
-        return int(text) if _WHOLE_NUMBER.fullmatch(text) else _FLAGS.get(text.lower(), text)
+    def parse(self, text: str) -> object:  # noqa: D102 - as above
+        return int(text) if _INTEGER.fullmatch(text) else _FLAGS.get(text.lower(), text)
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         if isinstance(value, bool) or (isinstance(value, int) and value > 0):
             return ""
         is_day = isinstance(value, str) and re.fullmatch(r"\d{4}-[01]\d-[0-3]\d", value)
         return "" if is_day else "must be true, false, a number of at least 1, or a day like '2025-01-31'"
 
 
-class Text(Kind):
+class Text(ValueType):
     """Text, which has to match `pattern` as a whole."""
 
-    def __init__(self, pattern: str = ".*", *, otherwise: str = "", or_null: bool = False) -> None:
-        super().__init__(or_null=or_null)
+    def __init__(self, pattern: str = ".*", *, message: str = "", nullable: bool = False) -> None:
+        super().__init__(nullable=nullable)
         self._pattern = pattern
-        self._otherwise = otherwise
+        self._message = message
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         if not isinstance(value, str):
             return "must be text"
-        return "" if re.fullmatch(self._pattern, value, re.DOTALL) else self._otherwise
+        return "" if re.fullmatch(self._pattern, value, re.DOTALL) else self._message
 
 
-class OneOf(Kind):
+class OneOf(ValueType):
     """One of several words."""
 
-    def __init__(self, *names: str, or_null: bool = False) -> None:
-        super().__init__(or_null=or_null)
+    def __init__(self, *names: str, nullable: bool = False) -> None:
+        super().__init__(nullable=nullable)
         self._names = names
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         *others, last = (f"'{name}'" for name in self._names)
         return "" if value in self._names else f"must be {', '.join(others)} or {last}"
 
 
-class Location(Kind):
+class Location(ValueType):
     """A path, which becomes absolute."""
 
-    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+    def convert(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
         return locate(value) if isinstance(value, str) and value else value
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         return "" if isinstance(value, Path) else "must be a path"
 
 
-class Secret(Kind):
+class Secret(ValueType):
     """The key of a service, wrapped as soon as it is read."""
 
-    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+    def convert(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
         del locate
         return SecretText(value) if isinstance(value, str) else value
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         if not isinstance(value, SecretText):
             return "must be text"
         return "" if value.get_secret_value() else "must not be empty"
 
 
-class ListOf(Kind):
-    """A list of values of one kind; a variable holds it as JSON, or separated by commas."""
+class ListOf(ValueType):
+    """A list of values of one type; a variable holds it as JSON, or separated by commas."""
 
-    def __init__(self, kind: Kind, *, of: str) -> None:
+    def __init__(self, element: ValueType, *, of: str) -> None:
         super().__init__()
-        self._kind = kind
+        self._element = element
         self._of = of
 
-    def from_text(self, text: str) -> object:  # noqa: D102 - as above
+    def parse(self, text: str) -> object:  # noqa: D102 - as above
         if _JSON_LIST.match(text):
             try:
                 return json.loads(text)
             except (ValueError, RecursionError):
                 return text
-        return [self._kind.from_text(part.strip()) for part in text.split(",") if part.strip()]
+        return [self._element.parse(part.strip()) for part in text.split(",") if part.strip()]
 
-    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
-        return tuple(self._kind.typed(element, locate) for element in value) if isinstance(value, list) else value
+    def convert(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+        return tuple(self._element.convert(item, locate) for item in value) if isinstance(value, list) else value
 
-    def mistakes(self, value: object) -> Iterator[ValidationIssue]:  # noqa: D102 - as above
+    def issues(self, value: object) -> Iterator[ValidationIssue]:  # noqa: D102 - as above
         if not isinstance(value, tuple):
             yield ValidationIssue(f"must be a list of {self._of}", value)
             return
-        for number, element in enumerate(value):
+        for number, item in enumerate(value):
             yield from (
-                ValidationIssue(mistake.words, mistake.value, f".{number}{mistake.place}")
-                for mistake in self._kind.mistakes(element)
+                ValidationIssue(issue.message, issue.value, f".{number}{issue.path}")
+                for issue in self._element.issues(item)
             )
 
 
-class Record(Kind):
-    """An object with keys of its own; those with a default in `made` are optional."""
+class Record(ValueType):
+    """An object with its own keys; those with a default in `build` are optional."""
 
-    def __init__(self, made: Callable[..., Any], **kinds: Kind) -> None:
+    def __init__(self, build: Callable[..., Any], **fields: ValueType) -> None:
         super().__init__()
-        self._made = made
-        self._kinds = kinds
+        self._build = build
+        self._fields = fields
 
-    def typed(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
-        if not isinstance(value, dict) or not value.keys() <= self._kinds.keys():
+    def convert(self, value: object, locate: Callable[[str], Path]) -> object:  # noqa: D102 - as above
+        if not isinstance(value, dict) or not value.keys() <= self._fields.keys():
             return value
         try:
-            return self._made(**{name: self._kinds[name].typed(element, locate) for name, element in value.items()})
+            return self._build(**{name: self._fields[name].convert(element, locate) for name, element in value.items()})
         except TypeError:
             return value
 
-    def mistakes(self, value: object) -> Iterator[ValidationIssue]:  # noqa: D102 - as above
+    def issues(self, value: object) -> Iterator[ValidationIssue]:  # noqa: D102 - as above
         if not isinstance(value, tuple):
-            yield ValidationIssue(self._not_made(value), value)
+            yield ValidationIssue(self._build_error(value), value)
             return
-        for (name, kind), element in zip(self._kinds.items(), value, strict=True):
+        for (name, field), element in zip(self._fields.items(), value, strict=True):
             yield from (
-                ValidationIssue(mistake.words, mistake.value, f".{name}{mistake.place}")
-                for mistake in kind.mistakes(element)
+                ValidationIssue(issue.message, issue.value, f".{name}{issue.path}") for issue in field.issues(element)
             )
 
-    def _not_made(self, value: object) -> str:
+    def _build_error(self, value: object) -> str:
         if not isinstance(value, dict):
             return "must be an object"
-        unknown = [name for name in value if name not in self._kinds]
-        return f"has no key '{unknown[0]}'" if unknown else f"lacks one of {', '.join(self._kinds)}"
+        unknown = [name for name in value if name not in self._fields]
+        return f"has no key '{unknown[0]}'" if unknown else f"lacks one of {', '.join(self._fields)}"
 
 
 class Key(NamedTuple):
-    """One key: its kind of value, a description for people, and its default.
+    """One key: the type of its value, its description and its default.
 
-    The default is `null` where it depends on something else.
+    The default is `null` if it depends on other settings.
     """
 
-    kind: Kind
-    words: str
+    type: ValueType
+    description: str
     default: object
 
 
-def key(kind: Kind, words: str, *, default: object = None) -> Any:
+def key(value_type: ValueType, description: str, *, default: object = None) -> Any:
     """Describe a field of a section as a key; the type of the field is that of its values."""
-    return Key(kind, words, default)
+    return Key(value_type, description, default)
 
 
 def section(record: type) -> Any:
@@ -257,16 +256,15 @@ def section(record: type) -> Any:
 
 ENDPOINT = Text(
     r"https?://[^\s/?#@]+(?:[/?#]\S*)?",
-    otherwise="must be an http:// or https:// URL without user name or password",
-    or_null=True,
+    message="must be an http:// or https:// URL without user name or password",
+    nullable=True,
 )
-"""The kind of keys that hold the URL of a service."""
+"""The type of keys that hold the URL of a service."""
 
 
 def entries_of(section: type) -> Iterator[tuple[str, Key | type]]:
     """Yield the entries of a section in order: keys and subsections."""
-    described: dict[str, Key | type] = section._field_defaults  # type: ignore[attr-defined]
-    yield from described.items()
+    yield from section._field_defaults.items()  # type: ignore[attr-defined]
 
 
 def keys_below(section: type, prefix: str = "") -> Iterator[tuple[str, Key]]:

@@ -13,14 +13,14 @@ from typing import Final, NamedTuple
 from directory_indexer.config.kinds import (
     ENDPOINT,
     Flag,
-    Kind,
+    Integer,
     ListOf,
     Location,
     OneOf,
     Secret,
     SecretText,
     Text,
-    WholeNumber,
+    ValueType,
     key,
     section,
 )
@@ -31,40 +31,38 @@ with lazily:
 
 
 class MonitoringConfig(NamedTuple):
-    """Settings for noticing changes."""
+    """Noticing of changes."""
 
-    background_embedding: bool = key(
-        Flag(), "let dirindex serve and index --watch go on with embedding at low priority", default=True
-    )
+    background_embedding: bool = key(Flag(), "embed at low priority in dirindex serve and index --watch", default=True)
     battery_percent: int = key(
-        WholeNumber(at_least=0, at_most=100), "on a battery with less, such embedding pauses; 0: never", default=30
+        Integer(minimum=0, maximum=100), "battery level below which such embedding pauses; 0: never", default=30
     )
-    file_watching: bool = key(Flag(), "let dirindex serve watch the directories and index what changes", default=False)
+    file_watching: bool = key(Flag(), "watch the directories in dirindex serve, and index changes", default=False)
     batch_size: int = key(
-        WholeNumber(at_least=1, at_most=100_000), "how many files are committed to the index at a time", default=1000
+        Integer(minimum=1, maximum=100_000), "number of files in one commit to the index", default=1000
     )
 
 
-_MILLISECONDS = WholeNumber(at_least=0, at_most=60_000)
+_MILLISECONDS = Integer(minimum=0, maximum=60_000)
 
 
 class SearchingConfig(NamedTuple):
     """Limits on the time of a search."""
 
     embedding_ms: int = key(
-        _MILLISECONDS, "so long a command may embed passages that wait for it, in milliseconds; 0: never", default=500
+        _MILLISECONDS, "longest time that a command embeds waiting passages, in milliseconds; 0: never", default=500
     )
     refresh_ms: int = key(
         _MILLISECONDS,
-        "so long a question may take to bring in what changed since the last run, in milliseconds; 0: no look",
+        "longest time that a query takes to index recent changes, in milliseconds; 0: no refresh",
         default=300,
     )
 
 
-class Network(Kind):
-    """An IP address or network."""
+class NetworkText(ValueType):
+    """The text of an IP address or network."""
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         try:
             ipaddress.ip_network(value if isinstance(value, str) else "")
         except ValueError:
@@ -76,48 +74,48 @@ class ServingConfig(NamedTuple):
     """Permissions of clients of dirindex serve, and limits on their requests."""
 
     from_cluster: bool = key(
-        Flag(), "answer from storage.qdrant.cluster_index alone, which another machine keeps up to date", default=False
+        Flag(), "answer only from storage.qdrant.cluster_index, which another machine keeps up to date", default=False
     )
     directories: tuple[Path, ...] = key(
         ListOf(Location(), of="paths"),
-        "directories that they may have indexed, with all below them, beside the tracked ones",
+        "directories that they may have indexed, with everything below, besides the tracked ones",
         default=(),
     )
     fetch_urls: bool = key(
-        Flag(), "let them have documents of public addresses converted, and sent to collections", default=False
+        Flag(), "let them convert documents from public addresses, or send them to collections", default=False
     )
     backups: Path | None = key(
-        Location(or_null=True), "directory for the backups that they may have made; null: they may not", default=None
+        Location(nullable=True), "directory of backups that they may request; null: no backups", default=None
     )
     requests_per_second: int = key(
-        WholeNumber(at_least=1, at_most=100_000),
-        "so often each key may ask over HTTP, and twice as often at once",
+        Integer(minimum=1, maximum=100_000),
+        "HTTP requests per second allowed for each key; bursts of twice as many",
         default=100,
     )
     proxies: tuple[str, ...] = key(
-        ListOf(Network(), of="addresses and networks"),
-        "addresses and networks of proxies that are believed in X-Forwarded-For, by which wrong keys are counted",
+        ListOf(NetworkText(), of="addresses and networks"),
+        "trusted proxies, whose X-Forwarded-For names the client when wrong keys are counted",
         default=(),
     )
     embedding_ms: int = key(
-        _MILLISECONDS, "so long one search may embed passages that wait for it, in milliseconds; 0: never", default=150
+        _MILLISECONDS, "longest time that one search embeds waiting passages, in milliseconds; 0: never", default=150
     )
     linger_minutes: int = key(
-        WholeNumber(at_least=0, at_most=1440),
-        "so long a command leaves a process behind that answers the next ones, in minutes; 0: none",
+        Integer(minimum=0, maximum=1440),
+        "minutes that a command leaves a process running to answer the next ones; 0: none",
         default=0,
     )
 
 
 class Quantization(StrEnum):
-    """Codes that a Qdrant server compares first; the vectors decide."""
+    """Quantization of vectors on a Qdrant server, which rescores with the vectors themselves."""
 
     NONE = "none"
     INT8 = "int8"
     BINARY = "binary"
 
 
-_COUNT = WholeNumber(at_least=1, at_most=1000, or_null=True)
+_COUNT = Integer(minimum=1, maximum=1000, nullable=True)
 
 
 class QdrantConfig(NamedTuple):
@@ -126,37 +124,37 @@ class QdrantConfig(NamedTuple):
     endpoint: str | None = key(ENDPOINT, "URL of a Qdrant server; null: the embedded engine at path")
     path: Path = key(Location(), "directory of the embedded engine; null: qdrant in the data directory")
     collection: str = key(
-        Text(r'[^<>:"/\\|?*\x00-\x1f]{1,255}', otherwise='must be a name without any of < > : " / \\ | ? *'),
+        Text(r'[^<>:"/\\|?*\x00-\x1f]{1,255}', message='must be a name without any of < > : " / \\ | ? *'),
         "name of the collection",
         default="directory-indexer",
     )
-    api_key: SecretText | None = key(Secret(or_null=True), "key of the server")
-    api_key_file: Path | None = key(Location(or_null=True), "file that holds the key of the server, instead of api_key")
+    api_key: SecretText | None = key(Secret(nullable=True), "key of the server")
+    api_key_file: Path | None = key(
+        Location(nullable=True), "file that holds the key of the server, instead of api_key"
+    )
     ca_file: Path | None = key(
-        Location(or_null=True), "certificate of the authority to trust, as PEM; null: those of the system"
+        Location(nullable=True), "certificate of the trusted authority, as PEM; null: those of the system"
     )
     grpc_port: int | None = key(
-        WholeNumber(at_least=1, at_most=65_535, or_null=True), "port of gRPC on the server, often 6334; null: use REST"
+        Integer(minimum=1, maximum=65_535, nullable=True), "gRPC port of the server, usually 6334; null: use REST"
     )
-    timeout_seconds: int = key(WholeNumber(at_least=1, at_most=3600), "longest wait for one answer", default=30)
+    timeout_seconds: int = key(Integer(minimum=1, maximum=3600), "longest wait for a response", default=30)
     shard_number: int | None = key(_COUNT, "shards of a new collection; null: as the server chooses")
     replication_factor: int | None = key(_COUNT, "copies of every shard of a new collection")
-    write_consistency_factor: int | None = key(
-        _COUNT, "how many copies must have a write before it counts, in a new collection"
-    )
+    write_consistency_factor: int | None = key(_COUNT, "copies that must confirm a write, in a new collection")
     read_consistency: str | None = key(
-        OneOf("majority", "quorum", "all", or_null=True),
-        "majority, quorum or all: how many copies must agree; null: one",
+        OneOf("majority", "quorum", "all", nullable=True),
+        "copies that must agree: majority, quorum or all; null: one",
     )
     quantization: str = key(
         OneOf(*Quantization),
-        "none, int8 or binary: codes that are compared before the vectors decide, in a new collection",
+        "none, int8 or binary: quantized vectors to compare before the full ones, in a new collection",
         default=Quantization.INT8.value,
     )
-    on_disk: bool = key(Flag(), "leave vectors and graph of a new collection on the disk of the server", default=False)
+    on_disk: bool = key(Flag(), "keep vectors and graph of a new collection on the server's disk", default=False)
     cluster_index: str | None = key(
-        Text(r"[A-Za-z0-9_.-]{1,200}", otherwise="must be a name of letters, digits, _, . and -", or_null=True),
-        "name for texts, words and vectors on the server, from which servers without a database answer; null: none",
+        Text(r"[A-Za-z0-9_.-]{1,200}", message="must be a name of letters, digits, _, . and -", nullable=True),
+        "name of the index on the server, from which servers without a database answer; null: none",
     )
 
 
@@ -166,8 +164,8 @@ class StorageConfig(NamedTuple):
     sqlite_path: Path = key(Location(), "database of files and texts; null: data.db in the data directory")
     shared_with_group: bool = key(
         Flag(),
-        "let the group of the data directory read and write the index, as containers need whose user changes; "
-        "false: its owner alone",
+        "let the group of the data directory read and write the index, for containers whose user changes; "
+        "false: only its owner",
         default=False,
     )
     qdrant: QdrantConfig = section(QdrantConfig)
@@ -175,12 +173,12 @@ class StorageConfig(NamedTuple):
 
 WEB_PORTS: Final = frozenset({80, 443})
 _LAST_PORT: Final = 65_535
-_FORM: Final = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:/\d{1,3})?)\]|(?P<plain>[^\[\]:]+))(?::(?P<port>\d{1,5}))?")
+_FORM: Final = re.compile(r"(?:\[(?P<ipv6>[0-9A-Fa-f:.]+(?:/\d{1,3})?)\]|(?P<plain>[^\[\]:]+))(?::(?P<port>\d{1,5}))?")
 _HOST: Final = re.compile(r"(?:\*\.)?(?=[^.])[\w-]+(?:\.[\w-]+)*")
 _NETWORK: Final = re.compile(r"[\d.]+(?:/\d+)?")
 
 
-class Allowance(NamedTuple):
+class HostRule(NamedTuple):
     """A host name, `*.` and a domain, or a network, with an optional port; without a port, the web ports."""
 
     host: str
@@ -199,29 +197,29 @@ class Allowance(NamedTuple):
         return bool(self.host) and name == self.host
 
 
-def allowance_of(written: str) -> Allowance:
+def parse_host_rule(text: str) -> HostRule:
     """Parse `wiki.example`, `*.example:8443`, `10.1.0.0/16`, `10.1.2.3:8080` or `[fd00::/8]:8080`.
 
     Raises:
         ValueError: it is none of these.
     """
-    match = _FORM.fullmatch(written.strip())
+    match = _FORM.fullmatch(text.strip())
     if match is None or int(match["port"] or 1) not in range(1, _LAST_PORT + 1):
-        raise ValueError(written)
+        raise ValueError(text)
     port = int(match["port"]) if match["port"] else None
-    if match["six"] or _NETWORK.fullmatch(match["plain"]):
-        return Allowance("", ipaddress.ip_network(match["six"] or match["plain"]), port)
+    if match["ipv6"] or _NETWORK.fullmatch(match["plain"]):
+        return HostRule("", ipaddress.ip_network(match["ipv6"] or match["plain"]), port)
     if not _HOST.fullmatch(match["plain"]):
-        raise ValueError(written)
-    return Allowance(match["plain"].lower(), None, port)
+        raise ValueError(text)
+    return HostRule(match["plain"].lower(), None, port)
 
 
-class Destination(Kind):
-    """Hosts or a network to fetch documents from."""
+class HostRuleText(ValueType):
+    """The text of a host rule."""
 
-    def _mistake(self, value: object) -> str:
+    def _error(self, value: object) -> str:
         try:
-            allowance_of(value if isinstance(value, str) else "")
+            parse_host_rule(value if isinstance(value, str) else "")
         except ValueError:
             return "must be a host, *.DOMAIN, an address or a network such as 10.1.0.0/16, each with :PORT or without"
         return ""
@@ -231,20 +229,20 @@ class FetchingConfig(NamedTuple):
     """Addresses that documents may be fetched from."""
 
     allowed: tuple[str, ...] = key(
-        ListOf(Destination(), of="hosts and networks"),
-        "intranet hosts, as wiki.example or *.example:8443, and networks, as 10.1.0.0/16, beside public addresses",
+        ListOf(HostRuleText(), of="hosts and networks"),
+        "intranet hosts, like wiki.example or *.example:8443, and networks, like 10.1.0.0/16, besides public addresses",
         default=(),
     )
 
 
 class TelemetryConfig(NamedTuple):
-    """Who is told how many requests, runs and phases there are and how long they take, never what they are about."""
+    """Export of counts and durations of requests, runs and phases, never of their content."""
 
     otlp_endpoint: str | None = key(
-        ENDPOINT, "URL of an OpenTelemetry collector that takes OTLP over HTTP, as http://collector:4318; null: none"
+        ENDPOINT, "URL of an OpenTelemetry collector for OTLP over HTTP, like http://collector:4318; null: none"
     )
     application_insights: SecretText | None = key(
-        Secret(or_null=True), "connection string of Application Insights in Azure Monitor; null: none"
+        Secret(nullable=True), "connection string of Application Insights in Azure Monitor; null: none"
     )
     join_traces: bool = key(
         Flag(),

@@ -27,8 +27,8 @@ from directory_indexer.config.services import (
 from directory_indexer.core.errors import UsageError
 
 _INTRODUCTION = """\
-// The configuration of dirindex. Every key is shown with its default: take the // away to change one.
-// A variable such as DIRINDEX_EMBEDDING__MODEL is stronger than this file. Paths may start with ~/.
+// The configuration of dirindex. Every key is listed with its default: remove the // to change one.
+// A variable such as DIRINDEX_EMBEDDING__MODEL overrides this file. Paths may start with ~/.
 """
 
 
@@ -46,7 +46,7 @@ class Config(NamedTuple):
     telemetry: TelemetryConfig = section(TelemetryConfig)
 
 
-def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, ValidationIssue]]:
+def conflicts(values: Mapping[str, object]) -> Iterator[tuple[str, ValidationIssue]]:
     """Yield conflicts between keys; values that are invalid by themselves are None here."""
     chunk_size, overlap = values["indexing.chunk_size"], values["indexing.overlap"]
     if isinstance(chunk_size, int) and isinstance(overlap, int) and overlap >= chunk_size:
@@ -60,12 +60,12 @@ def contradictions(values: Mapping[str, object]) -> Iterator[tuple[str, Validati
     if values["serving.from_cluster"] and not values["storage.qdrant.cluster_index"]:
         yield "serving.from_cluster", ValidationIssue("needs the name in storage.qdrant.cluster_index", None)
     if isinstance(extractors := values["indexing.extractors"], tuple):
-        yield from (("indexing.extractors", mistake) for mistake in extractor_issues(extractors))
+        yield from (("indexing.extractors", issue) for issue in extractor_issues(extractors))
 
 
 def build_config(values: Mapping[str, object]) -> Config:
     """Build the configuration from all of its values."""
-    config: Config = _built(Config, values, "")
+    config: Config = _build(Config, values, "")
     return config
 
 
@@ -98,10 +98,10 @@ def write_example(path: Path) -> None:
         file.write(commented_example())
 
 
-def _built(section: type, values: Mapping[str, object], prefix: str) -> Any:
+def _build(section: type, values: Mapping[str, object], prefix: str) -> Any:
     return section(
         **{
-            name: values[prefix + name] if isinstance(entry, Key) else _built(entry, values, f"{prefix}{name}.")
+            name: values[prefix + name] if isinstance(entry, Key) else _build(entry, values, f"{prefix}{name}.")
             for name, entry in entries_of(section)
         }
     )
@@ -110,7 +110,7 @@ def _built(section: type, values: Mapping[str, object], prefix: str) -> Any:
 def _section(section: type, indent: str) -> Iterator[str]:
     for name, entry in entries_of(section):
         if isinstance(entry, Key):
-            yield f"{indent}// {entry.words}"
+            yield f"{indent}// {entry.description}"
             yield f'{indent}// "{name}": {json.dumps(entry.default)},'
         else:
             yield f"{indent}// {entry.__doc__}"

@@ -62,7 +62,7 @@ SECTIONS = frozenset(key.rpartition(".")[0] for key in KEYS)
 
 
 def settings_in_file(path: Path, environ: Mapping[str, str]) -> tuple[Setting[object], ...] | None:
-    """Read a configuration file; return None if it does not exist.
+    """Read a configuration file; return None if there is none.
 
     Raises:
         ConfigError: the file cannot be read, or holds no JSON object.
@@ -74,15 +74,15 @@ def settings_in_file(path: Path, environ: Mapping[str, str]) -> tuple[Setting[ob
     except OSError as error:
         raise ConfigError(f"'{path}' cannot be read: {error.strerror}") from error
     return tuple(
-        Setting(key, _typed(key, value, environ, base=path.parent), Source.FILE, str(path))
-        for key, value in _leaves(_parsed(content, path))
+        Setting(key, _convert(key, value, environ, base=path.parent), Source.FILE, str(path))
+        for key, value in _leaves(_parse_file(content, path))
     )
 
 
 def settings_in_environment(environ: Mapping[str, str]) -> tuple[Setting[object], ...]:
     """Return the settings in environment variables; an empty one counts as not set, and `null` as the default."""
     return tuple(
-        Setting(key, _typed(key, _from_text(key, text), environ), Source.ENVIRONMENT, variable)
+        Setting(key, _convert(key, _parse(key, text), environ), Source.ENVIRONMENT, variable)
         for variable, text in sorted(environ.items())
         if text and (key := _key_of(variable))
     )
@@ -98,7 +98,7 @@ def variable_of(key: str) -> str:
     return _PREFIX + key.upper().replace(".", "__")
 
 
-def absolute(path: str, environ: Mapping[str, str], *, base: Path | None = None) -> Path:
+def absolute_path(path: str, environ: Mapping[str, str], *, base: Path | None = None) -> Path:
     """Return an absolute path, with `~` as the home directory of the environment.
 
     Raises:
@@ -111,9 +111,9 @@ def absolute(path: str, environ: Mapping[str, str], *, base: Path | None = None)
 
 def _with_absolute_paths(variable: str, text: str, environ: Mapping[str, str]) -> str:
     if variable in _PATHS and text:
-        return str(absolute(text, environ))
+        return str(absolute_path(text, environ))
     key = _key_of(variable)
-    value = _typed(key, _from_text(key, text), environ) if key and text else None
+    value = _convert(key, _parse(key, text), environ) if key and text else None
     several = value if isinstance(value, tuple) else (value,)
     return ",".join(map(str, several)) if several and all(isinstance(item, Path) for item in several) else text
 
@@ -130,7 +130,7 @@ def _home(environ: Mapping[str, str]) -> str:
     return home
 
 
-def _parsed(content: bytes, path: Path) -> dict[str, object]:
+def _parse_file(content: bytes, path: Path) -> dict[str, object]:
     try:
         tree = parse_jsonc(content.decode("utf-8-sig"))
     except json.JSONDecodeError as error:
@@ -164,14 +164,14 @@ def _key_of(variable: str) -> str | None:
     return name.lower().replace("__", ".") if is_setting else None
 
 
-def _from_text(key: str, text: str) -> object:
-    return None if key not in KEYS or text == "null" else KEYS[key].kind.from_text(text)
+def _parse(key: str, text: str) -> object:
+    return None if key not in KEYS or text == "null" else KEYS[key].type.parse(text)
 
 
-def _typed(key: str, value: object, environ: Mapping[str, str], *, base: Path | None = None) -> object:
+def _convert(key: str, value: object, environ: Mapping[str, str], *, base: Path | None = None) -> object:
     if key not in KEYS:
         return None
-    return KEYS[key].kind.typed(value, lambda path: absolute(path, environ, base=base))
+    return KEYS[key].type.convert(value, lambda path: absolute_path(path, environ, base=base))
 
 
 _STRING = r'"(?:\\.|[^"\\\n])*"'

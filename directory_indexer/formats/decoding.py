@@ -1,4 +1,4 @@
-"""Decoding of text files in any encoding, character sets by their labels, and detection of files that are no text.
+"""Decoding of text files in any encoding, character sets by their labels, and detection of binary files.
 
 A line ends at LF, CRLF or, in files without a single LF, at CR; nothing else ends one. After decoding LF is the only
 line end, so lines are counted by it alone. Form feeds, U+0085, U+2028 and their like stay in the text as characters.
@@ -34,8 +34,8 @@ def decode(content: bytes) -> str:
         SkipFileError: the bytes are no text; the message says what they are.
 
     """
-    text = _decode_marked(content)
-    return _normalize_lines(_decode_unmarked(content) if text is None else text)
+    text = _decode_with_bom(content)
+    return _normalize_lines(_decode_without_bom(content) if text is None else text)
 
 
 def decode_declared(content: bytes, label: str | None) -> str:
@@ -49,7 +49,7 @@ def decode_declared(content: bytes, label: str | None) -> str:
     if content.isascii():
         return content.decode("ascii")
     text = _decode_utf8(content, None if codec == "utf-8" else codec)
-    if text is None and len(content.translate(None, _ASCII)) >= _FEW_FOREIGN_BYTES:
+    if text is None and len(content.translate(None, _ASCII)) >= _FEW_NON_ASCII_BYTES:
         text = _decode_detected(content)
     return content.decode(codec if codec in _MULTIBYTE_ENCODINGS else "cp1252", "replace") if text is None else text
 
@@ -67,23 +67,23 @@ def _normalize_lines(text: str) -> str:
     return text.replace("\0", " ")
 
 
-def _decode_marked(content: bytes) -> str | None:
+def _decode_with_bom(content: bytes) -> str | None:
     for mark, encoding in _BYTE_ORDER_MARKS:
         if (
             content.startswith(mark)
-            and (text := _decode_wide(content[len(mark) :], encoding, is_marked=True)) is not None
+            and (text := _decode_wide(content[len(mark) :], encoding, has_bom=True)) is not None
         ):
             return text
     return None
 
 
-def _decode_unmarked(content: bytes) -> str:
+def _decode_without_bom(content: bytes) -> str:
     content = content.removeprefix(codecs.BOM_UTF8)
     sample = _sample(content)
     controls = sample.translate(None, _TEXT_BYTES)
     if 0 in controls and (text := _decode_wide(content, _wide_encoding(sample, controls))) is not None:
         return text
-    if b"\x1b$" in sample and content.isascii() and (text := _decode_shifted(content)) is not None:
+    if b"\x1b$" in sample and content.isascii() and (text := _decode_iso2022(content)) is not None:
         return text
     if not _may_be_text(content, sample, controls):
         raise _binary_error(content)
@@ -111,7 +111,7 @@ def _may_be_text(content: bytes, sample: bytes, controls: bytes) -> bool:
 
 
 def _has_fields(sample: bytes) -> bool:
-    """Whether the fields between control characters are long enough for words, and have characters of words."""
+    """Whether the fields between control characters are long enough for words, and consist of word characters."""
     fields = [field for field in re.split(_CONTROLS, sample) if field]
     text = b"".join(fields)
     is_little = len(text) < (_FEW_BYTES if b"\n" in text else len(sample) * _MIN_TEXT_SHARE)
@@ -133,22 +133,22 @@ def _sample(content: bytes) -> bytes:
 def _wide_encoding(sample: bytes, controls: bytes) -> str | None:
     """Guess UTF-16 or UTF-32 by the positions of the NULs of its ASCII characters."""
     nuls = [sample[offset::4].count(0) / (len(sample) / 4) for offset in range(4)]
-    if nuls[3] > _MOSTLY_NUL and nuls[2] > _MOSTLY_NUL:
+    if nuls[3] > _MIN_NUL_SHARE and nuls[2] > _MIN_NUL_SHARE:
         return "utf-32-le"
-    if nuls[0] > _MOSTLY_NUL and nuls[1] > _MOSTLY_NUL:
+    if nuls[0] > _MIN_NUL_SHARE and nuls[1] > _MIN_NUL_SHARE:
         return "utf-32-be"
     even, odd = nuls[0] + nuls[2], nuls[1] + nuls[3]
     # Apart from the NULs, UTF-16 of English looks like ASCII, and so does ASCII that a crash left with some NULs.
     is_like_ascii = sample.isascii() and not controls.strip(b"\0")
     if max(even, odd) < (_MIN_NUL_SHARE_OF_LATIN if is_like_ascii else _MIN_NUL_SHARE_OF_WIDE):
         return None
-    if even < odd * _HARDLY:
+    if even < odd * _MAX_SHARE_OF_OTHER:
         return "utf-16-le"
-    return "utf-16-be" if odd < even * _HARDLY else None
+    return "utf-16-be" if odd < even * _MAX_SHARE_OF_OTHER else None
 
 
-def _decode_wide(content: bytes, encoding: str | None, *, is_marked: bool = False) -> str | None:
-    """Decode UTF-16 or UTF-32; None if the result is no writing, as when numbers are read as characters.
+def _decode_wide(content: bytes, encoding: str | None, *, has_bom: bool = False) -> str | None:
+    """Decode UTF-16 or UTF-32; None if the result is no text, as when numbers are read as characters.
 
     With a byte order mark it is enough that the characters are those of a text.
     """
@@ -156,12 +156,12 @@ def _decode_wide(content: bytes, encoding: str | None, *, is_marked: bool = Fals
         return None
     text = content.decode(encoding, "replace")
     sample = text[:2000] + text[-2000:]
-    n_strange = sum(unicodedata.category(character) in _NO_WRITING for character in sample if character not in _LAYOUT)
-    are_characters = n_strange + sample.count("\ufffd") <= len(sample) * _MAX_STRANGE_SHARE
-    return text if are_characters and (is_marked or is_plausible_text(text)) else None
+    n_invalid = sum(unicodedata.category(character) in _NO_TEXT for character in sample if character not in _LAYOUT)
+    are_characters = n_invalid + sample.count("\ufffd") <= len(sample) * _MAX_INVALID_SHARE
+    return text if are_characters and (has_bom or is_plausible_text(text)) else None
 
 
-def _decode_shifted(content: bytes) -> str | None:
+def _decode_iso2022(content: bytes) -> str | None:
     """Decode ISO-2022, which writes other scripts in ASCII between escape sequences."""
     return decode_strictly(content, "iso2022_kr" if b"\x1b$)C" in content else "iso2022_jp")
 
@@ -182,7 +182,7 @@ def _decode_utf8(content: bytes, declared: str | None) -> str | None:
 def _decode_damaged(content: bytes, encoding: str) -> str | None:
     """Decode text that has some invalid bytes; None if there are too many."""
     text = decode_leniently(content, encoding)
-    n_good, n_bad = _count_foreign(text)
+    n_good, n_bad = _count_non_ascii(text)
     return text if n_good >= n_bad * _MIN_GOOD_PER_BAD else None
 
 
@@ -209,23 +209,23 @@ class _Line(NamedTuple):
     def of(cls, content: bytes) -> _Line:
         if content.isascii():
             return cls(content, is_utf8=True, n_good=0)
-        n_good, n_bad = _count_foreign(content.decode("utf-8", "replace"))
+        n_good, n_bad = _count_non_ascii(content.decode("utf-8", "replace"))
         return cls(content, n_good >= n_bad, n_good)
 
 
-def _count_foreign(text: str) -> tuple[int, int]:
+def _count_non_ascii(text: str) -> tuple[int, int]:
     """Return the number of non-ASCII characters and of invalid bytes."""
     n_bad = text.count("\ufffd")
     return len(text) - len(text.encode("ascii", "ignore")) - n_bad, n_bad
 
 
 def _decode_detected(content: bytes) -> str | None:
-    """Decode text in an undeclared encoding; None if the result is no writing."""
+    """Decode text in an undeclared encoding; None if the result is no text."""
     text = content.decode(_detected_encoding(content), "replace")
     if implausibility(text) > MAX_IMPLAUSIBILITY:
         others = (content.decode(encoding, "replace") for encoding in _OVERLOOKED_ENCODINGS)
         text = next((other for other in others if implausibility(other) <= _MAX_IMPLAUSIBILITY_OF_OTHERS), text)
-    is_sound = text.count("\ufffd") <= len(text) * _MAX_STRANGE_SHARE
+    is_sound = text.count("\ufffd") <= len(text) * _MAX_INVALID_SHARE
     return text if is_sound and is_plausible_text(text) else None
 
 
@@ -233,16 +233,16 @@ def _detected_encoding(content: bytes) -> str:
     # 40 ms to import, for the one file in hundreds that is not UTF-8.
 
     result = chardet.detect(
-        b"\n".join(_foreign_lines(content)),
+        b"\n".join(_non_ascii_lines(content)),
         include_encodings=_DETECTABLE_ENCODINGS,
         compat_names=False,
     )
     return result["encoding"] or "cp1252"
 
 
-def _foreign_lines(content: bytes) -> Iterator[bytes]:
-    """Yield the lines that are not ASCII: among lines of code the detector overlooks those few (0.60 to 1.00)."""
-    first = next(re.finditer(_FOREIGN_BYTE, content)).start()
+def _non_ascii_lines(content: bytes) -> Iterator[bytes]:
+    """Yield the lines that are not ASCII: the detector overlooks a few of them among code (0.60 to 1.00)."""
+    first = next(re.finditer(_NON_ASCII_BYTE, content)).start()
     start = max(content.rfind(b"\n", 0, first) + 1, first - _CONTEXT_BYTES)
     budget = _DETECTION_BYTES
     for line in content[start : start + _SEARCHED_BYTES].splitlines():
@@ -278,7 +278,7 @@ _MAX_CONTROL_SHARE: Final = 0.2
 """Of valid UTF-8: financial logs separate their fields with SOH, one character in seven."""
 _MAX_LEGACY_CONTROL_SHARE: Final = 0.02
 """Of anything else: a tenth of compressed data is control characters."""
-_MAX_STRANGE_SHARE: Final = 0.05
+_MAX_INVALID_SHARE: Final = 0.05
 _MIN_GOOD_PER_BAD: Final = 4
 _MIN_UTF8_SHARE: Final = 0.1
 """Of the foreign bytes of a file: some lines in another encoding are valid UTF-8 by chance, and hardly ever so many."""
@@ -288,8 +288,8 @@ _FEW_BYTES: Final = 64
 _SHORT_FIELD: Final = 4
 _MIN_WORD_SHARE: Final = 0.6
 _MAX_ONE_LETTER: Final = 0.5
-_MOSTLY_NUL: Final = 0.8
-_HARDLY: Final = 0.1
+_MIN_NUL_SHARE: Final = 0.8
+_MAX_SHARE_OF_OTHER: Final = 0.1
 _MIN_NUL_SHARE_OF_LATIN: Final = 0.8
 """Of the two places in four that the high bytes of UTF-16 take, added up."""
 _MIN_NUL_SHARE_OF_WIDE: Final = 0.1
@@ -300,11 +300,11 @@ _ASCII: Final = bytes(range(0x80))
 _ASCII_FAMILIES: Final = ("iso2022", "hz", "utf-7", "utf-16", "utf-32")
 """Encodings whose bytes are all ASCII, or of which half are NULs."""
 
-_FEW_FOREIGN_BYTES: Final = 8
+_FEW_NON_ASCII_BYTES: Final = 8
 _LETTERS_AND_DIGITS: Final = string.ascii_letters.encode() + string.digits.encode()
 _WORD_BYTES: Final = _LETTERS_AND_DIGITS + b" \t\r\n" + bytes(range(0x80, 0x100))
 _LAYOUT: Final = "\t\n\v\f\r\x1b\b\x85"
-_NO_WRITING: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
+_NO_TEXT: Final = frozenset({"Cc", "Cn", "Co", "Cs"})
 
 _BYTE_ORDER_MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -326,15 +326,15 @@ _DETECTABLE_ENCODINGS: Final = (
 """The encodings of real text files. Of all 90 that the detector knows, exotic ones win by accident (0.93 to 0.96)."""
 
 _OVERLOOKED_ENCODINGS: Final = "mac_roman big5hkscs gb18030 cp932 cp949 cp737".split()
-"""Encodings that are tried when the text makes no sense in the detected one."""
+"""Encodings that are tried when the text is implausible in the detected one."""
 
 _MAX_IMPLAUSIBILITY_OF_OTHERS: Final = 0.08
-"""With six encodings to try, any bytes may come near to writing in one of them (0.11)."""
+"""With six encodings to try, any bytes may resemble text in one of them (0.11)."""
 
 # Compiled on first use, since most texts need none of them.
 _DECLARATION: Final = rb"(?:coding\s*[:=]|charset\s*=|@charset)\s*[\"']?([A-Za-z][-\w.]{1,30})"
 _META_CHARSET: Final = rb"(?i)<meta\s[^>]{0,200}?charset\s*=\s*[\"']?([A-Za-z][-\w.]{1,30})"
-_FOREIGN_BYTE: Final = rb"[\x80-\xff]"
+_NON_ASCII_BYTE: Final = rb"[\x80-\xff]"
 _OVERSTRUCK: Final = "[^\n\b]\b|\b"
 _TERMINAL_ESCAPE: Final = (
     r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,200}(?:\x07|\x1b\\)|[()][0-9A-Z]|[=>78])"
@@ -349,7 +349,7 @@ def codec_of(label: str) -> str | None:
             codec = codecs.lookup(spelling).name
         except (LookupError, ValueError):  # also a label with a NUL in it
             continue
-        return _WIDER.get(codec, codec) if codec.startswith(_FAMILIES) else None
+        return _SUPERSETS.get(codec, codec) if codec.startswith(_FAMILIES) else None
     return None
 
 
@@ -422,7 +422,7 @@ _ALIASES: Final = {
 }
 """Labels of the standard that Python does not know."""
 
-_WIDER: Final = {
+_SUPERSETS: Final = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
@@ -436,4 +436,4 @@ _WIDER: Final = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-"""Supersets that the standard decodes under the name of another character set, as those who write that name do."""
+"""Supersets by the name of the character set under which the standard decodes them, as usual practice does."""

@@ -1,4 +1,4 @@
-"""Pictures and sound: the metadata in their files, and the text on pictures.
+"""Images and audio: the metadata in their files, and the text on images.
 
 Metadata of pictures is EXIF (CIPA DC-008), XMP, IPTC, comments and PNG texts. Its blocks are located by walking over
 the file; the picture itself is never decoded. ExifRead knows more tags, those of each maker, but takes 100 ms to import
@@ -56,7 +56,7 @@ _TECHNICAL_PREFIXES: Final = ("date:", "exif:", "icc:", "png:", "raw profile", "
 _WEBP_BLOCKS: Final = {b"EXIF": "exif", b"XMP ": "xmp"}
 
 _MAX_CHARACTERS: Final = 1_000_000
-_NAMES: Final = {"aiff": "AIFF audio", "mp3": "MP3 audio", "m4a": "MP4 audio", "wav": "WAV audio"}
+_AUDIO_NAMES: Final = {"aiff": "AIFF audio", "mp3": "MP3 audio", "m4a": "MP4 audio", "wav": "WAV audio"}
 
 _Value = bytes | tuple[int, ...]
 
@@ -67,7 +67,7 @@ _INLINE_BYTES: Final = 4
 _MAX_DIRECTORIES: Final = 8
 _MAX_ENTRIES: Final = 1_000
 _MAX_VALUE: Final = 65_536
-_FORMS: Final = {1: "B", 2: "s", 3: "H", 4: "I", 7: "s"}
+_STRUCT_CODES: Final = {1: "B", 2: "s", 3: "H", 4: "I", 7: "s"}
 _ENCODINGS: Final = ((b"ASCII\0\0\0", "latin-1"), (b"UNICODE\0", "utf-16-be"), (b"\0" * 8, "latin-1"))
 """Prefixes of user comments that declare their encoding."""
 
@@ -88,7 +88,7 @@ _TAGS: Final = {
     0x9C9F: "subject",
     0x010D: "document",
 }
-_INNER: Final[dict[int, dict[int, str]]] = {0x8769: _TAGS}
+_NESTED_TAGS: Final[dict[int, dict[int, str]]] = {0x8769: _TAGS}
 
 
 def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
@@ -97,7 +97,7 @@ def extract_image(content: bytes, kind: str, budget: Budget) -> Document:
     Raises:
         SkipFileError: there is nothing.
     """
-    facts, n_left = _PictureFacts(), _MAX_BLOCK + 2 * len(content)
+    facts, n_left = _ImageMetadata(), _MAX_BLOCK + 2 * len(content)
     for block in _BLOCKS[kind](content):
         n_left -= len(block.content)
         if n_left < 0:
@@ -140,7 +140,7 @@ def open_audio(file: BinaryIO, kind: str, _: Budget) -> Contents:
         text = tag.comment if name == "comment" else "\n".join(map(str, tag.other.get(name, [])))
         draft.paragraph((text or "")[:_MAX_CHARACTERS])
     if draft.is_empty:
-        raise SkipFileError(SkipReason.BINARY, f"{_NAMES.get(kind, kind)} without tags")
+        raise SkipFileError(SkipReason.BINARY, f"{_AUDIO_NAMES.get(kind, kind)} without tags")
     metadata = Metadata(
         authors=distinct_values(filter(None, (tag.artist, tag.composer))),
         created=iso_time((tag.year or "")[:10]),
@@ -154,7 +154,7 @@ def read_exif(content: bytes) -> dict[str, str]:
     order = {b"II": "<", b"MM": ">"}.get(content[:2])
     if order is None or len(content) < _HEADER_BYTES:
         return {}
-    return dict(_Directories(content, order).tags(struct.unpack_from(f"{order}I", content, 4)[0]))
+    return dict(_TiffDirectories(content, order).tags(struct.unpack_from(f"{order}I", content, 4)[0]))
 
 
 def parse_exif_time(text: str) -> str:
@@ -172,7 +172,7 @@ class _Block(NamedTuple):
     keyword: str = ""
 
 
-class _PictureFacts:
+class _ImageMetadata:
     """Collects the metadata of one picture from its blocks; repeated values are kept once."""
 
     def __init__(self) -> None:
@@ -237,7 +237,7 @@ class _PictureFacts:
                 self._note(keyword.capitalize() or "Comment", text)
 
     def document(self, kind: str) -> Document:
-        """Return the metadata as text; no text if there is nothing that a person might search for."""
+        """Return the metadata as text; no text if nothing in it is worth searching."""
         metadata, title = self._metadata, meaningful_title(self._title)
         draft = Draft()
         draft.heading(1, title)
@@ -327,7 +327,7 @@ def _xmp_block(content: bytes) -> Iterator[_Block]:
 
 
 def _heic_blocks(content: bytes) -> Iterator[_Block]:
-    """Yield the metadata items, which a reader of pictures would find by tables of places, by how they begin."""
+    """Yield the metadata items, found by their first bytes instead of the tables of item locations."""
     for mark in re.finditer(rb"Exif\0\0(?=II\*\0|MM\0\*)", content):
         yield _Block("exif", content[mark.start() : mark.start() + _MAX_BLOCK])
         break
@@ -353,14 +353,14 @@ def _no_blocks(_: bytes) -> Iterator[_Block]:
     return iter(())
 
 
-def _chunks(content: bytes, start: int, header: str, n_behind: int) -> Iterator[tuple[bytes, bytes]]:
+def _chunks(content: bytes, start: int, header: str, n_trailing: int) -> Iterator[tuple[bytes, bytes]]:
     """Yield the names and contents of chunks, each after a header with its size and name in either order."""
     while start + 8 <= len(content):
         fields = struct.unpack_from(header, content, start)
         size, name = sorted(fields, key=lambda field: isinstance(field, bytes))
         if size <= _MAX_BLOCK:
             yield name, content[start + 8 : start + 8 + size]
-        start += 8 + size + n_behind + (size % 2 if header.startswith("<") else 0)
+        start += 8 + size + n_trailing + (size % 2 if header.startswith("<") else 0)
 
 
 def _iptc_datasets(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -385,7 +385,7 @@ def _text(content: bytes) -> str:
         return ""
 
 
-class _Directories:
+class _TiffDirectories:
     """The directories of a TIFF file, which may be nested. Values may overlap, but have no more bytes than the file."""
 
     def __init__(self, content: bytes, order: str) -> None:
@@ -401,8 +401,8 @@ class _Directories:
                 return
             offset, names = pending.pop()
             for tag, value in self._entries(offset):
-                if tag in _INNER and isinstance(value, tuple) and value and isinstance(value[0], int):
-                    pending.append((value[0], _INNER[tag]))
+                if tag in _NESTED_TAGS and isinstance(value, tuple) and value and isinstance(value[0], int):
+                    pending.append((value[0], _NESTED_TAGS[tag]))
                 elif name := names.get(tag):
                     yield name, _format_value(value)
 
@@ -419,18 +419,18 @@ class _Directories:
                 yield tag, value
 
     def _value(self, kind: int, count: int, at: int) -> _Value | None:
-        form = _FORMS.get(kind)
-        if form is None or not 0 < count <= _MAX_VALUE:
+        code = _STRUCT_CODES.get(kind)
+        if code is None or not 0 < count <= _MAX_VALUE:
             return None
-        size = struct.calcsize(f"{self._order}{form}") * count
+        size = struct.calcsize(f"{self._order}{code}") * count
         if size > _INLINE_BYTES:
             (at,) = struct.unpack_from(f"{self._order}I", self._content, at)
         self._n_left -= size
         if at + size > len(self._content) or self._n_left < 0:
             return None
-        if form == "s":
+        if code == "s":
             return self._content[at : at + count]
-        return struct.unpack_from(f"{self._order}{form * count}", self._content, at)
+        return struct.unpack_from(f"{self._order}{code * count}", self._content, at)
 
 
 def _format_value(value: _Value) -> str:
@@ -455,9 +455,9 @@ _BLOCKS: Final[dict[str, Callable[[bytes], Iterator[_Block]]]] = {
     "tiff": _tiff_blocks,
     "webp": _webp_blocks,
 }
-_READERS: Final[dict[str, Callable[[_PictureFacts, _Block], None]]] = {
-    "exif": _PictureFacts.exif,
-    "iptc": _PictureFacts.iptc,
-    "text": _PictureFacts.text,
-    "xmp": _PictureFacts.xmp,
+_READERS: Final[dict[str, Callable[[_ImageMetadata, _Block], None]]] = {
+    "exif": _ImageMetadata.exif,
+    "iptc": _ImageMetadata.iptc,
+    "text": _ImageMetadata.text,
+    "xmp": _ImageMetadata.xmp,
 }

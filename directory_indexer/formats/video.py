@@ -59,7 +59,7 @@ def open_mp4(file: BinaryIO, kind: str, budget: Budget) -> Contents:
 
 @dataclass
 class _Track:
-    """A track of a video; `stripped_header` are bytes that were taken off the beginning of each of its blocks."""
+    """A track of a video; `stripped_header` is the common beginning removed from its blocks."""
 
     number: int = 0
     is_subtitle: bool = False
@@ -135,11 +135,11 @@ class _Matroska:
 
     @property
     def tracks(self) -> list[_Track]:
-        """The tracks of text."""
+        """The text tracks."""
         return list((self._subtitles or {}).values())
 
     def add(self, element: _Element) -> bytes:
-        """Process the next element, and return what it holds of a track of text."""
+        """Process the next element, and return its content of a text track."""
         match element.name:
             case 0xA3 | 0xA1:  # a block
                 return self._add_block(element)
@@ -190,7 +190,7 @@ class _Matroska:
         head = self._read(element, _BLOCK_HEAD)
         n_number = _vint_bytes(head, 0)
         track = self._subtitles.get(_vint(head, 0)) if n_number else None
-        if track is None or len(head) < n_number + 3 or head[n_number + 2] & _LACED:
+        if track is None or len(head) < n_number + 3 or head[n_number + 2] & _LACING_FLAGS:
             return b""
         (time,) = struct.unpack_from(">h", head, n_number)
         written = self._read(element, element.n_bytes)[n_number + 3 :]
@@ -219,7 +219,7 @@ def _decode(content: bytes) -> str:
 
 
 class _Box(NamedTuple):
-    """A box of an MP4 file: its content lies from `start` to `end`."""
+    """A box of an MP4 file: its content is between `start` and `end`."""
 
     name: bytes
     start: int
@@ -260,7 +260,7 @@ def _read(file: BinaryIO, box: _Box | None, max_bytes: int) -> bytes:
 
 
 def _mp4_track(movie: BinaryIO, box: _Box, samples: _Samples) -> _Track | None:
-    """Return a track of text; None if it has none."""
+    """Return a text track; None if the box is another track."""
     media = _find(movie, box, b"mdia")
     table = media and _find(movie, media, b"minf", b"stbl")
     if media is None or table is None:
@@ -283,7 +283,7 @@ def _mp4_track(movie: BinaryIO, box: _Box, samples: _Samples) -> _Track | None:
 
 
 def _numbers(movie: BinaryIO, table: _Box, name: bytes) -> array[int]:
-    """Return the numbers of a table of samples behind its version; of places in 64 bits, the places alone."""
+    """Return the numbers of a sample table after its version; of a table of 64-bit offsets, only the offsets."""
     is_wide = name == b"co64"
     # A table has millions of numbers at most; as objects they would take ten times the memory.
     numbers = array("Q" if is_wide else "I")
@@ -361,7 +361,7 @@ def _mp4_facts(movie: BinaryIO, size: int) -> Iterator[str]:
 _MILLISECOND: Final = 1_000_000
 _MAX_SECONDS: Final = 360_000
 _SUBTITLE: Final = b"\x11"
-_LACED: Final = 0x06
+_LACING_FLAGS: Final = 0x06
 _FIELDS_BEFORE_TEXT: Final = 8
 _MAX_TEXT: Final = 65_536
 _MAX_ELEMENTS: Final = 5_000_000
@@ -373,7 +373,7 @@ _MAX_EBML_NAME: Final = 4
 _BOX_HEAD: Final = 8
 _MEDIA_HEADER_32: Final = (12, 20)
 _MEDIA_HEADER_64: Final = (20, 32)
-"""The places of the time scale and the language."""
+"""The offsets of the time scale and the language."""
 
 _MAX_BOXES: Final = 10_000
 _MAX_MOVIE: Final = 64_000_000

@@ -194,8 +194,8 @@ def prepare_migration(
     url = to_server or from_server
     if not url:
         raise UsageError("storage.qdrant.endpoint names no server to copy from", hint="dirindex config shows it")
-    for mistake in KEYS["storage.qdrant.endpoint"].kind.mistakes(url):
-        raise UsageError(f"--to-server '{url}' {mistake.words}")
+    for issue in KEYS["storage.qdrant.endpoint"].type.issues(url):
+        raise UsageError(f"--to-server '{url}' {issue.message}")
     with docstore.snapshot() as snapshot:
         vector_set = snapshot.vector_sets.current()
         if snapshot.vector_sets.is_switching:

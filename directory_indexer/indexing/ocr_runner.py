@@ -14,7 +14,7 @@ from typing import NamedTuple
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import PageKey, PageProblem, Recognition
 from directory_indexer.core.paths import FilePath
-from directory_indexer.ocr.engine_selection import PageReading
+from directory_indexer.ocr.engine_selection import ConfiguredOcr
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.storage.documents.incomplete_files import ScanCounts, WaitingPage
@@ -60,7 +60,7 @@ class OcrRunner:
     """The pages of one index that wait for OCR."""
 
     def __init__(
-        self, docstore: DocStore, cache: PageCache, reading: PageReading, *, recipe: int, max_bytes: int
+        self, docstore: DocStore, cache: PageCache, reading: ConfiguredOcr, *, recipe: int, max_bytes: int
     ) -> None:
         self.reading = reading
         self._docstore = docstore
@@ -85,7 +85,7 @@ class OcrRunner:
         """Queue pages again that another engine, or another version of it, could not read.
 
         Raises:
-            ProviderError: see `PageReading.reader`.
+            ProviderError: see `ConfiguredOcr.reader`.
             PageCacheError: the page cache cannot be written.
         """
         reader = self.reading.reader()

@@ -1,4 +1,4 @@
-"""Integrity checks of an index and its services, and repairs from the texts in SQLite.
+"""Integrity checks of an index and its services, with repairs from the texts in SQLite.
 
 An index that cannot be opened is checked and repaired, too: missing, damaged, or blocked by another file. Checks only
 read.
@@ -34,7 +34,7 @@ from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
 from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
-from directory_indexer.ocr.engine_selection import PageReading
+from directory_indexer.ocr.engine_selection import ConfiguredOcr
 from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
 from directory_indexer.storage.page_cache import PageCache
 from directory_indexer.storage.vector_stores import VectorStores
@@ -51,7 +51,7 @@ _MIB = 1 << 20
 
 
 class Doctor:
-    """Checks one index, and repairs it under the write lock; its parts are opened when they are needed."""
+    """Checks one index, and repairs it under the write lock; its parts are opened on demand."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Doctor:
         yield from self._services()
 
     def repair(self) -> Iterator[Finding]:
-        """Repair what can be repaired, then check everything; a damaged database is set aside and must be rebuilt.
+        """Repair, then check everything; a damaged database is moved aside and must be rebuilt.
 
         Raises:
             LockedError: an index run is in progress; it repairs much by itself.
@@ -118,7 +118,7 @@ class Doctor:
         with write_lock(self._lock_path, wait=False):
             docstore.upkeep.require_integrity()
             yield from _repair_values(docstore)
-            for path in checkup.open_to_others():
+            for path in checkup.exposed_paths():
                 apply_mode_of_new_files(path)
             yield from _repair_words(docstore, checkup)
             yield from _repair_shared_texts(docstore)
@@ -133,14 +133,14 @@ class Doctor:
             end_completed_pauses(docstore, embeds=True)
             docstore.upkeep.checkpoint(words_kept_seconds=0)
 
-    def _checkup(self) -> Checkup:
+    def _checkup(self) -> IndexCheck:
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
             vector_set = snapshot.vector_sets.current()
-        return Checkup(docstore, self._vectorstores.of(vector_set))
+        return IndexCheck(docstore, self._vectorstores.of(vector_set))
 
 
-class Checkup:
+class IndexCheck:
     """Checks all parts of an index; `vectorstore` is the one that holds its vectors."""
 
     def __init__(self, docstore: DocStore, vectorstore: VectorStore) -> None:
@@ -161,14 +161,14 @@ class Checkup:
             yield from _shared_texts(snapshot)
         yield from self._vectors()
 
-    def open_to_others(self) -> list[Path]:
+    def exposed_paths(self) -> list[Path]:
         """Return the paths of the index that other users of this machine can read."""
         directory = self._docstore.path.parent
-        return [path for path in (directory, *directory.glob("*")) if path.exists() and _is_open(path)]
+        return [path for path in (directory, *directory.glob("*")) if path.exists() and _is_exposed(path)]
 
     def _permissions(self) -> Finding:
-        if open_to_others := self.open_to_others():
-            names = ", ".join(map(str, open_to_others))
+        if exposed_paths := self.exposed_paths():
+            names = ", ".join(map(str, exposed_paths))
             return Finding("permissions", Verdict.WARNING, f"others can read {names}", _REPAIR)
         return Finding("permissions", Verdict.OK, f"{self._docstore.path.parent} is private")
 
@@ -238,7 +238,7 @@ class Checkup:
         return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()
 
 
-def ocr_finding(reading: PageReading, cache: PageCache) -> Finding:
+def ocr_finding(reading: ConfiguredOcr, cache: PageCache) -> Finding:
     """Return the OCR engine and the size of its cache; a service is not called."""
     summary = cache.summary()
     pages = "page" if summary.n_pages == 1 else "pages"
@@ -283,7 +283,7 @@ def _repair_values(docstore: DocStore) -> Iterator[Finding]:
         yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
 
 
-def _repair_words(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
+def _repair_words(docstore: DocStore, checkup: IndexCheck) -> Iterator[Finding]:
     if checkup.words().verdict is Verdict.OK and docstore.is_fulltext_intact():
         return
     with docstore.transaction() as transaction:
@@ -301,7 +301,7 @@ def _repair_shared_texts(docstore: DocStore) -> Iterator[Finding]:
         yield Finding("shared texts", Verdict.REPAIRED, message, "dirindex index")
 
 
-def _repair_vectors(docstore: DocStore, checkup: Checkup) -> Iterator[Finding]:
+def _repair_vectors(docstore: DocStore, checkup: IndexCheck) -> Iterator[Finding]:
     try:
         lost, unknown = docstore.read(checkup.disagreement)
     except VectorsLostError:
@@ -351,5 +351,5 @@ def _shared_texts(snapshot: Snapshot) -> Iterator[Finding]:
         yield Finding("shared texts", Verdict.PROBLEM, message, _REPAIR)
 
 
-def _is_open(path: Path) -> bool:
+def _is_exposed(path: Path) -> bool:
     return os.name == "posix" and is_accessible_to_others(path.stat())

@@ -17,21 +17,21 @@ with lazily:
     import shlex
     import shutil
 
-_BEFORE: Final = frozenset(
+_PLUS_LINE: Final = frozenset(
     {"vi", "vim", "nvim", "view", "gvim", "nano", "pico", "emacs", "emacsclient", "kak", "micro", "joe", "ne", "mcedit"}
 )
 """Editors with the syntax `+12 FILE`."""
 
-_BEHIND: Final = frozenset({"hx", "helix", "subl", "zed"})
+_COLON_LINE: Final = frozenset({"hx", "helix", "subl", "zed"})
 """Editors with the syntax `FILE:12`."""
 
 _GOTO: Final = frozenset({"code", "codium", "code-insiders", "cursor", "windsurf"})
 """Editors with the syntax `--goto FILE:12`."""
 
-_WITH_WINDOWS: Final = (*sorted(_GOTO), "zed", "subl", "gvim", "kate", "gedit", "gnome-text-editor", "mousepad")
-"""Editors that need no terminal."""
+_GRAPHICAL: Final = (*sorted(_GOTO), "zed", "subl", "gvim", "kate", "gedit", "gnome-text-editor", "mousepad")
+"""Editors with a window of their own."""
 
-_PAGED: Final[Mapping[str, str]] = {
+_PAGE_OPTIONS: Final[Mapping[str, str]] = {
     "zathura": "--page={}",
     "okular": "--page={}",
     "evince": "--page-label={}",
@@ -45,8 +45,8 @@ SET_EDITOR: Final = "set EDITOR to the program that should open files"
 
 def viewer_command(path: str, page: int | None) -> list[str] | None:
     """Return the command that opens a file at a page, if a page is given and a capable viewer is installed."""
-    viewer = next((name for name in _PAGED if shutil.which(name)), None) if page else None
-    return [viewer, _PAGED[viewer].format(page), path] if viewer else None
+    viewer = next((name for name in _PAGE_OPTIONS if shutil.which(name)), None) if page else None
+    return [viewer, _PAGE_OPTIONS[viewer].format(page), path] if viewer else None
 
 
 def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
@@ -57,20 +57,20 @@ def editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str
     """
     editor = environ.get("VISUAL") or environ.get("EDITOR")
     words = _words(editor) if editor else []
-    return [*words, *_place(words[0], path, line)] if words else None
+    return [*words, *_arguments(words[0], path, line)] if words else None
 
 
-def window_editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
+def graphical_editor_command(path: str, line: int, environ: Mapping[str, str]) -> list[str] | None:
     """Return the command that opens a file at a line in an editor that needs no terminal, if there is one.
 
     Raises:
         UnavailableError: `$VISUAL` or `$EDITOR` cannot be parsed.
     """
     chosen = editor_command(path, line, environ)
-    if chosen and _name(chosen[0]) in _WITH_WINDOWS:
+    if chosen and _name(chosen[0]) in _GRAPHICAL:
         return chosen
-    editor = next((name for name in _WITH_WINDOWS if shutil.which(name)), None)
-    return [editor, *_place(editor, path, line)] if editor else None
+    editor = next((name for name in _GRAPHICAL if shutil.which(name)), None)
+    return [editor, *_arguments(editor, path, line)] if editor else None
 
 
 def system_command(path: str) -> list[str]:
@@ -93,13 +93,13 @@ def _words(editor: str) -> list[str]:
         raise UnavailableError(f"$EDITOR cannot be read: '{editor}'", hint=SET_EDITOR) from error
 
 
-def _place(editor: str, path: str, line: int) -> list[str]:
+def _arguments(editor: str, path: str, line: int) -> list[str]:
     name = _name(editor)
-    if name in _BEFORE:
+    if name in _PLUS_LINE:
         return [f"+{line}", path]
     if name in _GOTO:
         return ["--goto", f"{path}:{line}"]
-    return [f"{path}:{line}"] if name in _BEHIND else [path]
+    return [f"{path}:{line}"] if name in _COLON_LINE else [path]
 
 
 def _name(editor: str) -> str:

@@ -25,13 +25,13 @@ from directory_indexer.formats.transcripts.opencode import open_opencode_store
 _BYTES_PER_TOKEN: Final = 3
 """As the MCP server estimates tokens."""
 
-_OWN = re.compile(r"(?i)\bdirindex\b")
-_ENDINGS: Final = (".jsonl", ".json", ".jsonl.zst")
+_OWN_TOOL = re.compile(r"(?i)\bdirindex\b")
+_SUFFIXES: Final = (".jsonl", ".json", ".jsonl.zst")
 _OPENCODE_STORE: Final = "opencode.db"
 _SQLITE_STORE: Final = b"SQLite format 3\0"
 
 
-class Use(NamedTuple):
+class ToolUse(NamedTuple):
     """Calls of tools of one kind, and the size of their results; results of `n_unknown` calls are not in the file."""
 
     kind: ToolKind
@@ -43,9 +43,9 @@ class Use(NamedTuple):
     most_bytes: int = 0
     n_unknown: int = 0
 
-    def plus(self, call: ToolCall) -> Use:
+    def plus(self, call: ToolCall) -> ToolUse:
         """Return the counts with one more call."""
-        is_own = bool(_OWN.search(call.name.replace("_", " ")) or _OWN.match(call.about))
+        is_own = bool(_OWN_TOOL.search(call.name.replace("_", " ")) or _OWN_TOOL.match(call.about))
         n_bytes = call.n_result_bytes or 0
         return self._replace(
             n_calls=self.n_calls + 1,
@@ -57,12 +57,12 @@ class Use(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """The counts, and the files that were not counted."""
+    """The counts, and the unreadable files."""
 
     sessions: frozenset[tuple[str, str]] = frozenset()
     """Assistant and session id; one session may be in many files."""
 
-    uses: Mapping[ToolKind, Use] = {}
+    uses: Mapping[ToolKind, ToolUse] = {}
     unreadable: Mapping[str, str] = {}
     """Reasons why files were not counted, by path."""
 
@@ -84,8 +84,8 @@ def tokens_of(n_bytes: int) -> int:
 
 
 def usage_in(paths: Iterable[str]) -> Usage:
-    """Count in files, and in all possible transcripts below directories."""
-    tally = _Tally()
+    """Count the tool calls in files, and in all transcripts below directories."""
+    tally = _Counter()
     for path, is_named in _files_in(paths):
         try:
             with TranscriptFile(path) as file:
@@ -95,12 +95,12 @@ def usage_in(paths: Iterable[str]) -> Usage:
     return Usage(frozenset(tally.sessions), tally.uses, tally.unreadable, tally.n_other, tally.n_passed_over)
 
 
-class _Tally:
+class _Counter:
     """The counts so far."""
 
     def __init__(self) -> None:
         self.sessions: set[tuple[str, str]] = set()
-        self.uses: dict[ToolKind, Use] = {}
+        self.uses: dict[ToolKind, ToolUse] = {}
         self.unreadable: dict[str, str] = {}
         self.n_other = self.n_passed_over = 0
 
@@ -119,7 +119,7 @@ class _Tally:
         name, uses = "", dict(self.uses)
         for event in session.events:
             if isinstance(event, ToolCall):
-                uses[event.kind] = uses.get(event.kind, Use(event.kind)).plus(event)
+                uses[event.kind] = uses.get(event.kind, ToolUse(event.kind)).plus(event)
             elif isinstance(event, SessionFacts):
                 name = name or event.session_id
         self.uses = uses  # a session counts only if it can be read to its end
@@ -147,7 +147,7 @@ def _files_in(paths: Iterable[str]) -> Iterator[tuple[str, bool]]:
             continue
         for directory, names, files in os.walk(path):
             names.sort()
-            likely = [name for name in sorted(files) if name.endswith(_ENDINGS) or name == _OPENCODE_STORE]
+            likely = [name for name in sorted(files) if name.endswith(_SUFFIXES) or name == _OPENCODE_STORE]
             yield from ((os.path.join(directory, name), False) for name in likely)
 
 

@@ -21,15 +21,15 @@ _STEP: Final = 32
 _MAX_SCALE: Final = 2.0
 """Small letters are only detected when enlarged: of a page at 60 dpi, 90 % of the words instead of 80."""
 
-_PROBABLE: Final = 0.3
-_SURE: Final = 0.5
-_SMALLEST: Final = 3
-_WIDENING: Final = 1.6
+_PIXEL_THRESHOLD: Final = 0.3
+_BOX_THRESHOLD: Final = 0.5
+_MIN_SIDE: Final = 3
+_UNCLIP_RATIO: Final = 1.6
 _MAX_LINES: Final = 1000
 
-_TALL: Final = 1.5
+_TALL_RATIO: Final = 1.5
 
-_LONG: Final = 4.0
+_LONG_RATIO: Final = 4.0
 """Minimum ratio of length to thickness for a component's slant to be that of a line."""
 
 
@@ -37,7 +37,7 @@ def detect(session: Session, page: NDArray[np.uint8], *, longest_side: int) -> l
     """Return the text lines of a page, unordered, detected at the given size."""
     height, width = _size(page, longest_side)
     whole = TextBox(page.shape[1] / 2, page.shape[0] / 2, page.shape[1], page.shape[0])
-    grey = draw(page, whole, height, width) / np.float32(127.5) - 1
+    grey = resample(page, whole, height, width) / np.float32(127.5) - 1
     (probabilities,) = session.run(None, {"x": np.broadcast_to(grey, (1, 3, height, width))})
     boxes = boxes_of(probabilities[0, 0])
     return [_scaled(box, page.shape[1] / width, page.shape[0] / height) for box in boxes]
@@ -45,12 +45,12 @@ def detect(session: Session, page: NDArray[np.uint8], *, longest_side: int) -> l
 
 def boxes_of(probabilities: NDArray[np.float32]) -> list[TextBox]:
     """Return the boxes of lines from a probability map."""
-    mask = probabilities > _PROBABLE
+    mask = probabilities > _PIXEL_THRESHOLD
     # Gaps of one pixel are closed.
     mask[:, 1:] |= mask[:, :-1]
     mask[1:] |= mask[:-1]
     components = find_components(probabilities, mask, most=_MAX_LINES)
-    return [_widened(component.box) for component in components if _is_text(component)]
+    return [_unclipped(component.box) for component in components if _is_text(component)]
 
 
 class TextBox(NamedTuple):
@@ -64,15 +64,15 @@ class TextBox(NamedTuple):
 
     @property
     def is_tall(self) -> bool:
-        """Whether it contains a vertical line, or a single narrow letter."""
-        return self.height > _TALL * self.width
+        """Whether it is a vertical line or a single narrow letter."""
+        return self.height > _TALL_RATIO * self.width
 
     def turned(self, quarters: int) -> TextBox:
         """Return the same rectangle, read in a direction rotated clockwise by a number of right angles."""
         width, height = (self.height, self.width) if quarters % 2 else (self.width, self.height)
         return TextBox(self.x, self.y, width, height, self.angle + quarters * math.pi / 2)
 
-    def stretch(self, start: float, end: float) -> TextBox:
+    def segment(self, start: float, end: float) -> TextBox:
         """Return the part between two positions along the line, each a share of its width."""
         along = ((start + end) / 2 - 0.5) * self.width
         x, y = self.x + along * math.cos(self.angle), self.y + along * math.sin(self.angle)
@@ -86,15 +86,13 @@ class TextBox(NamedTuple):
         return self.x - half_width, self.y - half_height, self.x + half_width, self.y + half_height
 
 
-def draw(pixels: NDArray[np.uint8], box: TextBox, height: int, width: int) -> NDArray[np.float32]:
-    """Resample the pixels of a box upright at a size; the edge of the image is extended outwards."""
-    pixels, box = _shrunk(pixels, box, int(min(box.height / height, box.width / width)))
+def resample(pixels: NDArray[np.uint8], box: TextBox, height: int, width: int) -> NDArray[np.float32]:
+    """Resample a box upright at a size; edge pixels are repeated outwards."""
+    pixels, box = _downsampled(pixels, box, int(min(box.height / height, box.width / width)))
     cosine, sine = math.cos(box.angle), math.sin(box.angle)
     along = (((np.arange(width, dtype=np.float32) + 0.5) / width - 0.5) * box.width)[None, :]
     down = (((np.arange(height, dtype=np.float32) + 0.5) / height - 0.5) * box.height)[:, None]
-    return _between_pixels(
-        pixels, box.x - 0.5 + along * cosine - down * sine, box.y - 0.5 + along * sine + down * cosine
-    )
+    return _interpolated(pixels, box.x - 0.5 + along * cosine - down * sine, box.y - 0.5 + along * sine + down * cosine)
 
 
 class Runs(NamedTuple):
@@ -128,7 +126,7 @@ def find_runs(mask: NDArray[np.bool_]) -> Runs:
 
 def label_runs(runs: Runs) -> NDArray[np.int64]:
     """Return the component number of each run; diagonal neighbours are connected, and numbers count from 0."""
-    upper, lower = _touching(runs)
+    upper, lower = _adjacent_runs(runs)
     labels = np.arange(len(runs.rows))
     while True:
         left, right = labels[upper], labels[lower]
@@ -156,11 +154,11 @@ def find_components(values: NDArray[np.float32], mask: NDArray[np.bool_], *, mos
 
 
 def _is_text(component: Component) -> bool:
-    return component.score >= _SURE and min(component.box.width, component.box.height) >= _SMALLEST
+    return component.score >= _BOX_THRESHOLD and min(component.box.width, component.box.height) >= _MIN_SIDE
 
 
-def _widened(box: TextBox) -> TextBox:
-    distance = box.width * box.height * _WIDENING / (box.width + box.height)
+def _unclipped(box: TextBox) -> TextBox:
+    distance = box.width * box.height * _UNCLIP_RATIO / (box.width + box.height)
     return box._replace(width=box.width + distance, height=box.height + distance)
 
 
@@ -175,7 +173,7 @@ def _scaled(box: TextBox, x_scale: float, y_scale: float) -> TextBox:
     return TextBox(box.x * x_scale, box.y * y_scale, box.width * x_scale, box.height * y_scale, box.angle)
 
 
-def _shrunk(pixels: NDArray[np.uint8], box: TextBox, factor: int) -> tuple[NDArray[np.uint8], TextBox]:
+def _downsampled(pixels: NDArray[np.uint8], box: TextBox, factor: int) -> tuple[NDArray[np.uint8], TextBox]:
     """Downsample by averaging if the box is much larger than its target, so that thin strokes are not lost."""
     if factor < 2:  # noqa: PLR2004 - twice as large
         return pixels, box
@@ -192,7 +190,7 @@ def _shrunk(pixels: NDArray[np.uint8], box: TextBox, factor: int) -> tuple[NDArr
     )
 
 
-def _between_pixels(pixels: NDArray[np.uint8], x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float32]:
+def _interpolated(pixels: NDArray[np.uint8], x: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float32]:
     x, y = (np.clip(at, 0, size - 1).astype(np.float32) for at, size in ((x, pixels.shape[1]), (y, pixels.shape[0])))
     left, top = x.astype(np.int32), y.astype(np.int32)
     right, below = np.minimum(left + 1, pixels.shape[1] - 1), np.minimum(top + 1, pixels.shape[0] - 1)
@@ -202,7 +200,7 @@ def _between_pixels(pixels: NDArray[np.uint8], x: NDArray[Any], y: NDArray[Any])
     return np.asarray(upper * (1 - y_share) + lower * y_share, np.float32)
 
 
-def _touching(runs: Runs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _adjacent_runs(runs: Runs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Pair each run with the consecutive runs of the next row that it touches."""
     width = int(runs.ends.max(initial=0)) + 2
     next_row = (runs.rows + 1) * width
@@ -247,7 +245,7 @@ def _slants(runs: Runs, firsts: NDArray[np.int64]) -> tuple[NDArray[np.float64],
     down = mean(y * y) - mean_y**2 + 1 / 12
     both = mean(x * y) - mean_x * mean_y
     spread = np.hypot(across - down, 2 * both)
-    are_long = across + down + spread > _LONG**2 * np.maximum(across + down - spread, 1e-9)
+    are_long = across + down + spread > _LONG_RATIO**2 * np.maximum(across + down - spread, 1e-9)
     slants = np.arctan2(2 * both, across - down) / 2
     return slants - np.round(slants / (math.pi / 2)) * (math.pi / 2), are_long
 

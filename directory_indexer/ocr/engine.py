@@ -7,8 +7,6 @@ from typing import NamedTuple, Protocol
 from directory_indexer.core.files import Recognition
 from directory_indexer.formats.pdf.raster import EncodedPage, Raster
 
-__all__ = ["EncodedPage", "LocalEngine", "PageEstimate", "ReadingUsage", "RemoteEngine"]
-
 
 class LocalEngine(Protocol):
     """Reads the pixels of a page on this machine.
@@ -43,7 +41,7 @@ class PageEstimate(NamedTuple):
     n_output_tokens: int = 0
 
 
-class ReadingUsage(NamedTuple):
+class OcrUsage(NamedTuple):
     """Pages that a service has read since its engine was created; tokens as the service counts them."""
 
     n_pages: int = 0
@@ -67,7 +65,7 @@ class RemoteEngine(Protocol):
         """The optimal number of concurrent pages."""
 
     @property
-    def usage(self) -> ReadingUsage:
+    def usage(self) -> OcrUsage:
         """The pages read so far."""
 
     def estimate(self) -> PageEstimate:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cached_property
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError, ProviderError
 from directory_indexer.core.files import Recognition
@@ -19,7 +20,7 @@ from directory_indexer.core.ids import content_hash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.limited_program import find_program
 from directory_indexer.formats.pdf.raster import Raster
-from directory_indexer.ocr.engine import LocalEngine, PageEstimate, RemoteEngine
+from directory_indexer.ocr.engine import LocalEngine
 from directory_indexer.ocr.service import Access
 from directory_indexer.parsing.policy import ParsePolicy
 
@@ -30,8 +31,6 @@ with lazily:
     from directory_indexer.ocr.reader import LocalReader, PageReader
     from directory_indexer.ocr.remote import ServiceReader, build_remote_engine
     from directory_indexer.ocr.tesseract import Tesseract, installed_tesseract
-
-Answer = TypeVar("Answer")
 
 OFF: Final = "off"
 AUTO: Final = "auto"
@@ -47,7 +46,7 @@ _FORMAT: Final = 1
 """Incremented when the same models would yield other lines."""
 
 _MAX_SIDE_PIXELS: Final = 1280
-"""Size of the image for detection: 960 lost a few lines, 1600 found no more and took 2.5 times as long."""
+"""Size of the image for detection: 960 loses a few lines, 1600 finds no more and takes 2.5 times as long."""
 
 _MIN_CONFIDENCE: Final = 0.5
 """Lines below this confidence are dropped."""
@@ -62,7 +61,7 @@ class OcrSettings(NamedTuple):
     service: Access | None = None
 
 
-class PageReading:
+class ConfiguredOcr:
     """The configured OCR engine, its cost, and advice if there is none."""
 
     def __init__(self, settings: OcrSettings, policy: Callable[[], ParsePolicy]) -> None:
@@ -97,8 +96,8 @@ class PageReading:
         if settings.engine == OFF:
             return None
         if settings.service is not None:
-            place = _with_service(settings.engine, settings.service, _place)
-            return f"{settings.engine}: {settings.service.model} of {place}"
+            with closing(build_remote_engine(settings.engine, settings.service)) as service:
+                return f"{settings.engine}: {settings.service.model} of {service.place}"
         engine = _engine(settings)
         return engine.name if engine else None
 
@@ -109,7 +108,7 @@ class PageReading:
             ProviderError: its address or its key is missing or invalid.
         """
         if self._settings.service is not None:
-            _with_service(self._settings.engine, self._settings.service, _place)
+            build_remote_engine(self._settings.engine, self._settings.service).close()
 
     def advice(self) -> str:
         """Return what to do so that pages are read; "" if nothing is missing."""
@@ -117,7 +116,7 @@ class PageReading:
         if settings.engine == OFF:
             return "ocr.engine is off"
         if settings.engine == AUTO and not any(is_there(settings) for is_there in _IS_INSTALLED.values()):
-            return f"nothing is installed that reads them: {_INSTALL[AUTO]}"
+            return f"no OCR engine is installed: {_INSTALL[AUTO]}"
         try:
             self.check()
         except ProviderError as error:
@@ -133,7 +132,8 @@ class PageReading:
         if service is None:
             return ""
         try:
-            estimate = _with_service(self._settings.engine, service, _estimate)
+            with closing(build_remote_engine(self._settings.engine, service)) as engine:
+                estimate = engine.estimate()
         except ProviderError as error:
             return f"{error.message}: {error.hint}"
         tokens = estimate.n_input_tokens * n_pages, estimate.n_output_tokens * n_pages
@@ -194,22 +194,6 @@ class RapidOcr:
             ExtractionError: a model cannot be loaded or run.
         """
         return turn_of(page, self._installed.detection, self._installed.reading)
-
-
-def _with_service(name: str, access: Access, ask: Callable[[RemoteEngine], Answer]) -> Answer:
-    engine = build_remote_engine(name, access)
-    try:
-        return ask(engine)
-    finally:
-        engine.close()
-
-
-def _place(engine: RemoteEngine) -> str:
-    return engine.place
-
-
-def _estimate(engine: RemoteEngine) -> PageEstimate:
-    return engine.estimate()
 
 
 def _engine(settings: OcrSettings) -> LocalEngine | None:

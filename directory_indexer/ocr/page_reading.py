@@ -26,37 +26,37 @@ from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.core.inference import RUNTIME_ERRORS, Session, load_session, session_options
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import Raster
-from directory_indexer.ocr.detection import TextBox, detect, draw
+from directory_indexer.ocr.detection import TextBox, detect, resample
 
 with lazily:
     from numpy.typing import NDArray
 
 _SMALL_SIDE: Final = 736
-_N_TRIED: Final = 5
-_TRIED_LENGTH: Final = 12
+_N_SAMPLES: Final = 5
+_SAMPLE_RATIO: Final = 12
 """Ratio of length to height of the beginning of a line that is read to determine its direction."""
 
 _HEIGHT: Final = 48
 _STEP: Final = 8
-_NARROWEST: Final = 320
+_MIN_WIDTH: Final = 320
 """Narrower images are padded, as in training."""
 
 _MAX_STEPS: Final = 400
 """A longer line is compressed: the model takes 75 kB a step."""
 
-_PLACES: Final = 400
+_N_CUTS: Final = 400
 """Number of positions at which a cut of a page is tried."""
 
-_FEWEST: Final = 3
+_MIN_LINES: Final = 3
 _MAX_SHARE_ACROSS: Final = 0.34
-_PROSE: Final = 5.0
+_MIN_PROSE_RATIO: Final = 5.0
 """Minimum ratio of width to height of a usual line of prose."""
 
-_SAME_ROW: Final = 0.4
-_MARGINAL: Final = 4.0
-_APART: Final = 1.35
-_LOOSE: Final = 2.0
-_OTHER_SIZE: Final = 1.5
+_ROW_TOLERANCE: Final = 0.4
+_MAX_HEIGHT_RATIO: Final = 4.0
+_BLOCK_GAP: Final = 1.35
+_MAX_LINE_GAP: Final = 2.0
+_SIZE_CHANGE: Final = 1.5
 
 
 def lines_on(page: Raster, detection: str, reading: str, *, longest_side: int, min_confidence: float) -> list[Line]:
@@ -66,11 +66,11 @@ def lines_on(page: Raster, detection: str, reading: str, *, longest_side: int, m
         ExtractionError: a model cannot be loaded or run.
     """
     pixels = _grey(page)
-    with _translated_errors():
+    with _extraction_errors():
         boxes = detect(_session(detection), pixels, longest_side=longest_side)
         # A sideways page is to be illegible here, so that its lines are not returned in the wrong order.
         turns = (0,) if _is_sideways(boxes) else (0, 1, 3)
-        read = [_best(_session(reading), pixels, box, turns if box.is_tall else (0,)) for box in boxes]
+        read = [_best_reading(_session(reading), pixels, box, turns if box.is_tall else (0,)) for box in boxes]
     return _in_order([line for line in read if line.confidence >= min_confidence], page)
 
 
@@ -81,10 +81,10 @@ def turn_of(page: Raster, detection: str, reading: str) -> int:
         ExtractionError: a model cannot be loaded or run.
     """
     pixels = _grey(page)
-    with _translated_errors():
+    with _extraction_errors():
         boxes = detect(_session(detection), pixels, longest_side=_SMALL_SIDE)
         turns = (1, 3) if _is_sideways(boxes) else (0, 2)
-        longest = sorted(boxes, key=lambda box: max(box.width, box.height))[-_N_TRIED:]
+        longest = sorted(boxes, key=lambda box: max(box.width, box.height))[-_N_SAMPLES:]
         best = max(turns, key=lambda turn: _confidence(_session(reading), pixels, longest, turn))
     return -90 * best % 360
 
@@ -111,7 +111,7 @@ class ReadLine(NamedTuple):
         return sum(word.confidence * len(word.text) for word in self.words) / max(n_signs, 1)
 
 
-class Sign(NamedTuple):
+class DecodedChar(NamedTuple):
     """A character that was read, at a step from the left."""
 
     text: str
@@ -122,26 +122,26 @@ class Sign(NamedTuple):
 def read_line(session: Session, page: NDArray[np.uint8], box: TextBox) -> ReadLine:
     """Read the line in a box."""
     width = _width(box)
-    picture = np.zeros((1, 3, _HEIGHT, max(width, _NARROWEST)), np.float32)
-    picture[..., :width] = draw(page, box, _HEIGHT, width) / np.float32(127.5) - 1
+    picture = np.zeros((1, 3, _HEIGHT, max(width, _MIN_WIDTH)), np.float32)
+    picture[..., :width] = resample(page, box, _HEIGHT, width) / np.float32(127.5) - 1
     (probabilities,) = session.run(None, {"x": picture})
     steps = probabilities.shape[1] * width / picture.shape[3]
-    return ReadLine(box, tuple(words_of(decode(probabilities[0], _signs(session)), n_steps=steps)))
+    return ReadLine(box, tuple(words_of(decode(probabilities[0], _alphabet(session)), n_steps=steps)))
 
 
-def decode(probabilities: NDArray[np.float32], signs: tuple[str, ...]) -> list[Sign]:
+def decode(probabilities: NDArray[np.float32], characters: tuple[str, ...]) -> list[DecodedChar]:
     """Return the most probable character of each step; a repeated one without a blank between is the same (CTC)."""
     best = probabilities.argmax(axis=1)
     is_new = (best != 0) & (np.diff(best, prepend=0) != 0)
     steps = np.flatnonzero(is_new)
-    return [Sign(signs[best[step]], int(step), float(probabilities[step, best[step]])) for step in steps]
+    return [DecodedChar(characters[best[step]], int(step), float(probabilities[step, best[step]])) for step in steps]
 
 
-def words_of(signs: list[Sign], *, n_steps: float) -> list[ReadWord]:
+def words_of(characters: list[DecodedChar], *, n_steps: float) -> list[ReadWord]:
     """Split characters into words at spaces; a word extends halfway to its neighbours."""
     words: list[ReadWord] = []
-    start, letters = 0.0, list[Sign]()
-    for sign in [*signs, Sign(" ", math.ceil(n_steps), 1.0)]:
+    start, letters = 0.0, list[DecodedChar]()
+    for sign in [*characters, DecodedChar(" ", math.ceil(n_steps), 1.0)]:
         if not sign.text.isspace():
             if not letters and words:
                 start = (start + sign.step) / 2
@@ -166,24 +166,24 @@ def rows_in_order(boxes: NDArray[np.float64]) -> list[Row]:
     for part in _parts(boxes, np.arange(len(boxes))):
         block = rows[-1].block + 1 if rows else 0
         members = _rows(boxes, part)
-        for row, is_first in zip(members, _begins_block(boxes, members), strict=True):
+        for row, is_first in zip(members, _block_starts(boxes, members), strict=True):
             block += is_first
             rows.append(Row(block, row))
     return rows
 
 
-def _best(session: Session, pixels: NDArray[np.uint8], box: TextBox, turns: Sequence[int]) -> ReadLine:
+def _best_reading(session: Session, pixels: NDArray[np.uint8], box: TextBox, turns: Sequence[int]) -> ReadLine:
     """Read a box in each possible direction of its line, and return the most confident reading."""
     tried = (read_line(session, pixels, box.turned(turn)) for turn in turns)
     return max(tried, key=lambda line: line.confidence)
 
 
 def _confidence(session: Session, pixels: NDArray[np.uint8], boxes: Sequence[TextBox], turn: int) -> float:
-    return sum(read_line(session, pixels, _beginning(box.turned(turn))).confidence for box in boxes)
+    return sum(read_line(session, pixels, _sample(box.turned(turn))).confidence for box in boxes)
 
 
-def _beginning(box: TextBox) -> TextBox:
-    return box.stretch(0, min(1.0, _TRIED_LENGTH * box.height / max(box.width, 1.0)))
+def _sample(box: TextBox) -> TextBox:
+    return box.segment(0, min(1.0, _SAMPLE_RATIO * box.height / max(box.width, 1.0)))
 
 
 @lru_cache(maxsize=2)
@@ -195,7 +195,7 @@ def _session(model: str) -> Session:
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
+def _extraction_errors() -> Iterator[None]:
     try:
         yield
     except RUNTIME_ERRORS as error:
@@ -218,7 +218,7 @@ def _in_order(read: Sequence[ReadLine], page: Raster) -> list[Line]:
     if not read:
         return []
     slant = float(np.median([line.box.angle for line in read if abs(line.box.angle) < math.pi / 4] or [0.0]))
-    rows = rows_in_order(np.array([_levelled(line.box, slant).extent() for line in read]))
+    rows = rows_in_order(np.array([_deskewed(line.box, slant).extent() for line in read]))
     return [
         Line(
             tuple(_word(read[index], word, page) for index in row.boxes for word in range(len(read[index].words))),
@@ -228,7 +228,7 @@ def _in_order(read: Sequence[ReadLine], page: Raster) -> list[Line]:
     ]
 
 
-def _levelled(box: TextBox, slant: float) -> TextBox:
+def _deskewed(box: TextBox, slant: float) -> TextBox:
     x = box.x * math.cos(slant) + box.y * math.sin(slant)
     y = box.y * math.cos(slant) - box.x * math.sin(slant)
     return TextBox(x, y, box.width, box.height, box.angle - slant)
@@ -236,7 +236,7 @@ def _levelled(box: TextBox, slant: float) -> TextBox:
 
 def _word(line: ReadLine, index: int, page: Raster) -> Word:
     word = line.words[index]
-    left, top, right, bottom = line.box.stretch(word.start, word.end).extent()
+    left, top, right, bottom = line.box.segment(word.start, word.end).extent()
     places = (left / page.width, top / page.height, right / page.width, bottom / page.height)
     return Word(
         word.text,
@@ -245,7 +245,7 @@ def _word(line: ReadLine, index: int, page: Raster) -> Word:
     )
 
 
-def _read_word(letters: list[Sign], start: float, end: float, n_steps: float) -> ReadWord:
+def _read_word(letters: list[DecodedChar], start: float, end: float, n_steps: float) -> ReadWord:
     confidence = sum(letter.confidence for letter in letters) / len(letters)
     return ReadWord(
         "".join(letter.text for letter in letters), confidence, min(start / n_steps, 1.0), min(end / n_steps, 1.0)
@@ -253,7 +253,7 @@ def _read_word(letters: list[Sign], start: float, end: float, n_steps: float) ->
 
 
 @lru_cache(maxsize=1)
-def _signs(session: Session) -> tuple[str, ...]:
+def _alphabet(session: Session) -> tuple[str, ...]:
     # The first column is the CTC blank.
     described = session.get_modelmeta().custom_metadata_map["character"]
     return ("", *described.splitlines(), " ")
@@ -295,14 +295,14 @@ def _cut(boxes: NDArray[np.float64]) -> float | None:
     """Return the middle of the widest gap between two columns of prose that the fewest lines cross."""
     left, top, right, bottom = boxes.T
     height = float(np.median(bottom - top)) if len(boxes) else 0.0
-    places = np.linspace(left.min(initial=0), right.max(initial=0), _PLACES)[1:-1]
+    places = np.linspace(left.min(initial=0), right.max(initial=0), _N_CUTS)[1:-1]
     is_left, is_right = right[None] <= places[:, None], left[None] >= places[:, None]
     n_across = len(boxes) - is_left.sum(axis=1) - is_right.sum(axis=1)
-    enough = np.minimum(is_left.sum(axis=1), is_right.sum(axis=1)) >= _FEWEST
+    enough = np.minimum(is_left.sum(axis=1), is_right.sum(axis=1)) >= _MIN_LINES
     if not enough.any():
         return None
     fewest = n_across[enough].min()
-    gaps = _stretches(enough & (n_across == fewest))
+    gaps = _ranges(enough & (n_across == fewest))
     for start, end in sorted(gaps, key=lambda gap: gap[0] - gap[1]):
         place = float(places[start] + places[end - 1]) / 2
         if _are_columns(boxes, place, height):
@@ -313,7 +313,7 @@ def _cut(boxes: NDArray[np.float64]) -> float | None:
 def _are_columns(boxes: NDArray[np.float64], place: float, height: float) -> bool:
     left, top, right, bottom = boxes.T
     sides = (right <= place), (left >= place)
-    if not all(float(np.median((right - left)[side])) >= _PROSE * height for side in sides):
+    if not all(float(np.median((right - left)[side])) >= _MIN_PROSE_RATIO * height for side in sides):
         return False
     tops, bottoms = ([float(edge[side].min()) for side in sides] for edge in (top, -bottom))
     beside_each_other = min(-edge for edge in bottoms) - max(tops)
@@ -321,7 +321,7 @@ def _are_columns(boxes: NDArray[np.float64], place: float, height: float) -> boo
     return beside_each_other > height and n_across <= _MAX_SHARE_ACROSS * len(boxes)
 
 
-def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def _ranges(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     edges = np.flatnonzero(np.diff(flags.astype(np.int8), prepend=0, append=0))
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
@@ -341,16 +341,16 @@ def _is_level(box: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     """Whether two boxes are in one row; a vertical line in the margin is part of none."""
     smaller, larger = sorted((float(box[3] - box[1]), float(other[3] - other[1])))
     distance = float(box[1] + box[3] - other[1] - other[3]) / 2
-    return distance < _SAME_ROW * smaller and larger < _MARGINAL * smaller
+    return distance < _ROW_TOLERANCE * smaller and larger < _MAX_HEIGHT_RATIO * smaller
 
 
-def _begins_block(boxes: NDArray[np.float64], rows: Sequence[tuple[int, ...]]) -> list[bool]:
+def _block_starts(boxes: NDArray[np.float64], rows: Sequence[tuple[int, ...]]) -> list[bool]:
     """Return which rows are further below the previous one than lines of a paragraph are."""
     middles = np.array([float((boxes[row, 1] + boxes[row, 3]).mean()) / 2 for row in map(list, rows)])
     heights = np.array([float((boxes[row, 3] - boxes[row, 1]).max()) for row in map(list, rows)])
     distances = np.diff(middles)
     if not len(distances):
         return [False] * len(rows)
-    usual = min(float(np.median(distances)), _LOOSE * float(np.median(heights)))
-    other_size = np.maximum(heights[1:], heights[:-1]) > _OTHER_SIZE * np.minimum(heights[1:], heights[:-1])
-    return [False, *((distances > _APART * usual) | other_size).tolist()]
+    usual = min(float(np.median(distances)), _MAX_LINE_GAP * float(np.median(heights)))
+    other_size = np.maximum(heights[1:], heights[:-1]) > _SIZE_CHANGE * np.minimum(heights[1:], heights[:-1])
+    return [False, *((distances > _BLOCK_GAP * usual) | other_size).tolist()]

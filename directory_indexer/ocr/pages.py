@@ -17,7 +17,7 @@ from directory_indexer.formats.pdf.raster import Raster
 from directory_indexer.formats.pdf.rendering import Drawing, draw_page, encode_page
 from directory_indexer.formats.recognition import format_of
 from directory_indexer.ocr.engine import LocalEngine
-from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
+from directory_indexer.ocr.requests import PageOutcome, PageRequest, RenderedPage
 from directory_indexer.parsing.contents import Members, container_budget, read_content
 from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.policy import ParsePolicy
@@ -32,7 +32,7 @@ def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy)
         if drawing.key != request.key:
             return PageOutcome(request.key, None)
         return _read_with(engine, request.key, document, drawing)
-    except (SkipFileError, OSError):  # it is gone or has changed
+    except (SkipFileError, OSError):  # gone or changed
         return PageOutcome(request.key, None)
     except ExtractionError as error:
         return PageOutcome(request.key, PageProblem(error.message))
@@ -40,18 +40,18 @@ def read_page(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy)
         return PageOutcome(request.key, PageProblem(format_origin(error)))
 
 
-def draw_for_service(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
-    """Render one page in colour, which services make use of."""
+def render_for_service(request: PageRequest, *, policy: ParsePolicy) -> RenderedPage:
+    """Render one page in colour, which services use."""
     try:
         content, kind = content_of_page(request.path, request.on_disk, policy)
         drawing = draw_page(content, kind, request.page, dpi=_DPI, is_grey=False)
-        return DrawnPage(request.key, encode_page(drawing.raster) if drawing.key == request.key else None)
+        return RenderedPage(request.key, encode_page(drawing.raster) if drawing.key == request.key else None)
     except (SkipFileError, OSError):
-        return DrawnPage(request.key, None)
+        return RenderedPage(request.key, None)
     except ExtractionError as error:
-        return DrawnPage(request.key, PageProblem(error.message))
+        return RenderedPage(request.key, PageProblem(error.message))
     except Exception as error:  # noqa: BLE001 - one bad page never stops a run
-        return DrawnPage(request.key, PageProblem(format_origin(error)))
+        return RenderedPage(request.key, PageProblem(format_origin(error)))
 
 
 @lru_cache(maxsize=1)
@@ -89,34 +89,34 @@ def _read(document: _Document, drawing: Drawing, engine: LocalEngine) -> Recogni
         return best
     turn = engine.turn_of(drawing.raster)
     if turn:
-        best = _better(best, _turned_back(engine.recognise(document.draw(_DPI, turn).raster), turn))
+        best = _better_of(best, _unrotated(engine.recognise(document.draw(_DPI, turn).raster), turn))
     if best.lines and best.confidence < _MIN_CONFIDENCE:
         fine = document.draw(_FINE_DPI, turn)
         if fine.raster.dpi > drawing.raster.dpi:
-            best = _better(best, _turned_back(engine.recognise(fine.raster), turn))
+            best = _better_of(best, _unrotated(engine.recognise(fine.raster), turn))
     is_poor = not best.lines or best.confidence < _MIN_CONFIDENCE
-    if is_poor and (smooth := without_specks(document.draw(_DPI, turn).raster)):
-        best = _better(best, _turned_back(engine.recognise(smooth), turn))
+    if is_poor and (smooth := despeckled(document.draw(_DPI, turn).raster)):
+        best = _better_of(best, _unrotated(engine.recognise(smooth), turn))
     return best
 
 
 def without_noise(recognition: Recognition) -> Recognition:
-    """Return a recognition without lines if hardly a letter of it is certain: engines see signs in photographs."""
+    """Return a recognition without lines if hardly a letter of it is certain: engines see text in photographs."""
     sure = (word for line in recognition.lines for word in line.words if word.confidence >= 100 * _MIN_CONFIDENCE)
-    n_letters = sum(sign.isalnum() for word in sure for sign in word.text)
-    return recognition if n_letters >= _FEWEST_LETTERS else recognition._replace(lines=())
+    n_letters = sum(character.isalnum() for word in sure for character in word.text)
+    return recognition if n_letters >= _MIN_LETTERS else recognition._replace(lines=())
 
 
-def without_specks(page: Raster) -> Raster | None:
-    """Return a grey page in which each pixel is the median of its neighbourhood; None if it is hardly another.
+def despeckled(page: Raster) -> Raster | None:
+    """Return a grey page after a median filter; None if hardly a pixel changes.
 
-    In a scan with noise Tesseract finds no line at all, or half of the words.
+    Tesseract finds no line, or half of the words, in a noisy scan.
     """
-    if page.n_channels != 1 or min(page.width, page.height) < _NEIGHBOURHOOD:
+    if page.n_channels != 1 or min(page.width, page.height) < _WINDOW:
         return None
     pixels = np.frombuffer(page.samples, dtype=np.uint8).reshape(page.height, page.width)
-    around = np.lib.stride_tricks.sliding_window_view(np.pad(pixels, 1, mode="edge"), (_NEIGHBOURHOOD, _NEIGHBOURHOOD))
-    middle = _NEIGHBOURHOOD * _NEIGHBOURHOOD // 2
+    around = np.lib.stride_tricks.sliding_window_view(np.pad(pixels, 1, mode="edge"), (_WINDOW, _WINDOW))
+    middle = _WINDOW * _WINDOW // 2
     # By strips, since the neighbourhoods of a whole page take nine times its memory.
     strips = [
         np.partition(around[top : top + _STRIP].reshape(-1, page.width, 2 * middle + 1), middle)[..., middle]
@@ -124,10 +124,10 @@ def without_specks(page: Raster) -> Raster | None:
     ]
     smooth = np.concatenate(strips)
     n_specks = np.count_nonzero(np.abs(smooth.astype(np.int16) - pixels) > _SPECK)
-    return page._replace(samples=smooth.tobytes()) if n_specks > _SPECKLED * pixels.size else None
+    return page._replace(samples=smooth.tobytes()) if n_specks > _MIN_SPECK_SHARE * pixels.size else None
 
 
-def _better(current: Recognition, candidate: Recognition) -> Recognition:
+def _better_of(current: Recognition, candidate: Recognition) -> Recognition:
     return candidate if _quality(candidate) > _quality(current) else current
 
 
@@ -136,15 +136,15 @@ def _quality(recognition: Recognition) -> float:
     return recognition.confidence * sum(len(word.text) for line in recognition.lines for word in line.words)
 
 
-def _turned_back(recognition: Recognition, turn: int) -> Recognition:
+def _unrotated(recognition: Recognition, turn: int) -> Recognition:
     """Return a recognition of a rotated page with its positions on the original page."""
     lines = tuple(
-        Line(tuple(_turned_word(word, -turn) for word in line.words), line.block) for line in recognition.lines
+        Line(tuple(_unrotated_word(word, -turn) for word in line.words), line.block) for line in recognition.lines
     )
     return recognition._replace(lines=lines, turn=turn)
 
 
-def _turned_word(word: Word, degrees: int) -> Word:
+def _unrotated_word(word: Word, degrees: int) -> Word:
     return word._replace(box=rotate_box(word.box, degrees)) if word.box else word
 
 
@@ -168,19 +168,19 @@ def _file(path: FilePath, policy: ParsePolicy) -> bytes:
 
 
 class _Container:
-    """The container whose members are read; it stays open until another one is requested."""
+    """The container whose members are read, open until another one is requested."""
 
     def __init__(self) -> None:
-        self._opened = contextlib.ExitStack()
-        self._which: tuple[SourceFile, ParsePolicy] | None = None
+        self._stack = contextlib.ExitStack()
+        self._key: tuple[SourceFile, ParsePolicy] | None = None
         self._members: Members | None = None
 
     def member(self, path: FilePath, on_disk: SourceFile, policy: ParsePolicy) -> bytes:
         """Return the bytes of a member; the stamp of its container detects changes."""
-        if self._members is None or self._which != (on_disk, policy):
-            self._opened.close()
-            self._members, self._which = None, (on_disk, policy)
-            large = self._opened.enter_context(open_large(on_disk, follow_symlinks=policy.follow_symlinks))
+        if self._members is None or self._key != (on_disk, policy):
+            self._stack.close()
+            self._members, self._key = None, (on_disk, policy)
+            large = self._stack.enter_context(open_large(on_disk, follow_symlinks=policy.follow_symlinks))
             self._members = Members(large.file, on_disk.path, policy, lambda: container_budget(on_disk.size, policy))
         return self._members.content(path)
 
@@ -191,14 +191,14 @@ _DPI: Final = 200
 _FINE_DPI: Final = 300
 """For low confidence: 36 pages with noise and skew were read with .16 % of errors at 200, and none at 300."""
 
-_NEIGHBOURHOOD: Final = 3
+_WINDOW: Final = 3
 _STRIP: Final = 128
 _SPECK: Final = 24
-_SPECKLED: Final = 0.02
+_MIN_SPECK_SHARE: Final = 0.02
 """Of the pixels: of pages with letters alone up to 0.016 change, of blank ones none."""
 
 _MIN_CONFIDENCE: Final = 0.7
-_FEWEST_LETTERS: Final = 3
+_MIN_LETTERS: Final = 3
 """Of 70 photographs, paintings and covers, those with text had 7 such letters or more; those without, 1 at most."""
 
 _NICENESS: Final = 10

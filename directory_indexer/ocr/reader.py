@@ -70,7 +70,7 @@ class LocalReader:
             if isinstance(result, PageOutcome) and result.key == request.key:
                 yield require_working_engine(result)
             else:
-                message = result.message if isinstance(result, WorkerFailure) else "was answered with something else"
+                message = result.message if isinstance(result, WorkerFailure) else "the worker returned no outcome"
                 is_final = isinstance(result, WorkerFailure) and result.is_proven
                 yield PageOutcome(request.key, PageProblem(message, is_final=is_final))
 
@@ -91,6 +91,6 @@ def _in_worker(request: PageRequest, *, engine: LocalEngine, policy: ParsePolicy
     return read_page(request, engine=engine, policy=policy)
 
 
-_HINT = "run dirindex doctor, which names the engine, and mend that; pages wait until then"
+_HINT = "repair the engine, which dirindex doctor names; pages wait until then"
 PAGE_LIMITS = Limits(seconds=300.0, memory_bytes=3 << 30, clock_seconds=600.0)
 """Five minutes are a hundred times what a page takes; one of 20 million pixels took 1.5 GB with the largest engine."""

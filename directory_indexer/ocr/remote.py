@@ -21,10 +21,10 @@ from directory_indexer.core.files import PageProblem, Recognition
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import EncodedPage
 from directory_indexer.http_client.retries import FailureKind, RequestError, RetryTiming
-from directory_indexer.ocr.engine import PageEstimate, ReadingUsage, RemoteEngine
+from directory_indexer.ocr.engine import OcrUsage, PageEstimate, RemoteEngine
 from directory_indexer.ocr.reader import PAGE_LIMITS, LocalReader
-from directory_indexer.ocr.requests import DrawnPage, PageOutcome, PageRequest
-from directory_indexer.ocr.service import Access, ReadingService, Transcript
+from directory_indexer.ocr.requests import PageOutcome, PageRequest, RenderedPage
+from directory_indexer.ocr.service import Access, OcrService, Transcript
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Task, run_tasks
 from directory_indexer.telemetry import spans
@@ -32,26 +32,26 @@ from directory_indexer.telemetry import spans
 with lazily:
     from directory_indexer.ocr.azure import AzureService
     from directory_indexer.ocr.gemini import GeminiService
-    from directory_indexer.ocr.pages import draw_for_service
+    from directory_indexer.ocr.pages import render_for_service
 
 _HINTS: Final = {
-    FailureKind.UNREACHABLE: "check the network and the endpoint of the service; pages wait until a run reaches it",
+    FailureKind.UNREACHABLE: "check the network and the endpoint of the service; pages wait until it is reachable",
     FailureKind.THROTTLED: (
-        "run dirindex index again later, or lower the concurrency of the service; what is read is kept"
+        "run dirindex index again later, or lower the concurrency of the service; finished pages are kept"
     ),
 }
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
-class RemoteReader:
+class RemoteOcr:
     """Reads pages with one model of a service; thread-safe."""
 
-    def __init__(self, service: ReadingService, *, concurrency: int) -> None:
+    def __init__(self, service: OcrService, *, concurrency: int) -> None:
         self.concurrency = concurrency
         self._service = service
         self._lock = threading.Lock()
-        self._usage = ReadingUsage()
+        self._usage = OcrUsage()
 
     @property
     def recipe(self) -> str:
@@ -61,10 +61,10 @@ class RemoteReader:
     @property
     def place(self) -> str:
         """The service and its address, for messages."""
-        return self._service.calls.place
+        return self._service.client.place
 
     @property
-    def usage(self) -> ReadingUsage:
+    def usage(self) -> OcrUsage:
         """The pages read so far."""
         return self._usage
 
@@ -82,28 +82,28 @@ class RemoteReader:
         n_before = self._usage.n_pages
         try:
             with spans.span("read page", bytes_in=len(image.content)):
-                transcript = self._service.read(image, until=self._service.calls.retries.deadline())
+                transcript = self._service.read(image, until=self._service.client.retries.deadline())
         except RequestError as error:
-            raise self._attributed(error, n_before) from error
+            raise self._page_or_service_error(error, n_before) from error
         self._count(transcript)
         return Recognition(self.recipe, transcript.lines, image.dpi)
 
     def close(self) -> None:
         """Close the connections."""
-        self._service.calls.close()
+        self._service.client.close()
 
-    def _attributed(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
-        message = f"{self._service.calls.place} {error.message}"
+    def _page_or_service_error(self, error: RequestError, n_before: int) -> PageRefusedError | ProviderError:
+        message = f"{self._service.client.place} {error.message}"
         if error.kind in _HINTS:
             return ProviderError(message, hint=_HINTS[error.kind])
         n_needed = 0 if error.kind is FailureKind.REFUSED else n_before
-        if self._usage.n_pages > n_needed or self._reads_an_empty_page():
+        if self._usage.n_pages > n_needed or self._can_read_empty_page():
             return PageRefusedError(message)
         return ProviderError(f"{message}; an empty page fails as well", hint="run dirindex index again later")
 
-    def _reads_an_empty_page(self) -> bool:
+    def _can_read_empty_page(self) -> bool:
         try:
-            self._count(self._service.read(_EMPTY_PAGE, until=self._service.calls.retries.deadline()))
+            self._count(self._service.read(_EMPTY_PAGE, until=self._service.client.retries.deadline()))
         except RequestError:
             return False
         except PageRefusedError:
@@ -113,18 +113,19 @@ class RemoteReader:
     def _count(self, transcript: Transcript) -> None:
         with self._lock:
             n_pages, n_input, n_output = self._usage
-            self._usage = ReadingUsage(
+            self._usage = OcrUsage(
                 n_pages + 1, n_input + transcript.n_input_tokens, n_output + transcript.n_output_tokens
             )
 
 
-def build_remote_engine(name: str, access: Access, waiting: RetryTiming | None = None) -> RemoteEngine:
+def build_remote_engine(name: str, access: Access, timing: RetryTiming | None = None) -> RemoteEngine:
     """Build an engine by the name of its service, without a request to it.
 
     Raises:
         ProviderError: the address or the key is invalid.
     """
-    return RemoteReader(SERVICES[name](access, waiting or RetryTiming()), concurrency=access.concurrency)
+    services: dict[str, Callable[[Access, RetryTiming], OcrService]] = {"gemini": GeminiService, "azure": AzureService}
+    return RemoteOcr(services[name](access, timing or RetryTiming()), concurrency=access.concurrency)
 
 
 def _white(size: int) -> EncodedPage:
@@ -136,17 +137,6 @@ def _white(size: int) -> EncodedPage:
 
 
 _EMPTY_PAGE: Final = _white(128)
-
-
-def _gemini(access: Access, waiting: RetryTiming) -> ReadingService:
-    return GeminiService(access, waiting)
-
-
-def _azure(access: Access, waiting: RetryTiming) -> ReadingService:
-    return AzureService(access, waiting)
-
-
-SERVICES: Final[dict[str, Callable[[Access, RetryTiming], ReadingService]]] = {"gemini": _gemini, "azure": _azure}
 
 
 class ServiceReader:
@@ -201,26 +191,26 @@ class ServiceReader:
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool], refused: dict[PageRequest, str]
     ) -> Generator[PageOutcome, None, ProviderError | None]:
         """Yield outcomes until the service fails; return its error after all answers so far, which were paid for."""
-        drawn = self._drawn(requests, must_stop)
-        in_hand: dict[Future[Recognition], PageRequest] = {}
+        rendered = self._rendered(requests, must_stop)
+        pending: dict[Future[Recognition], PageRequest] = {}
         failure: ProviderError | None = None
         with ThreadPoolExecutor(self._engine.concurrency, thread_name_prefix="ocr") as threads:
             is_more = True
-            while is_more or in_hand:
+            while is_more or pending:
                 is_more = is_more and failure is None and not must_stop()
-                while is_more and len(in_hand) < self._engine.concurrency:
-                    request, page = next(drawn, (None, None))
+                while is_more and len(pending) < self._engine.concurrency:
+                    request, page = next(rendered, (None, None))
                     if request is None:
                         is_more = False
                     elif isinstance(page, EncodedPage):
                         # The telemetry spans of a page belong to the run, in any thread.
                         context = contextvars.copy_context()
-                        in_hand[threads.submit(context.run, self._engine.recognise, page)] = request
+                        pending[threads.submit(context.run, self._engine.recognise, page)] = request
                     else:
                         yield PageOutcome(request.key, page)
-                done, _ = wait(in_hand, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+                done, _ = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
                 for future in done:
-                    request = in_hand.pop(future)
+                    request = pending.pop(future)
                     try:
                         yield PageOutcome(request.key, future.result())
                     except ExtractionError as error:
@@ -229,7 +219,7 @@ class ServiceReader:
                         failure = failure or error
         return None if must_stop() else failure
 
-    def _drawn(
+    def _rendered(
         self, requests: Iterable[PageRequest], must_stop: Callable[[], bool]
     ) -> Iterator[tuple[PageRequest, EncodedPage | PageProblem | None]]:
         """Render pages in worker processes, a few ahead of those that are sent."""
@@ -237,10 +227,10 @@ class ServiceReader:
         tasks = (Task((request,), (PAGE_LIMITS,)) for request in requests)
         results = run_tasks(function, tasks, n_workers=1, scratch=self._policy.scratch, must_stop=must_stop)
         for request, result in results:
-            if isinstance(result, DrawnPage) and result.key == request.key:
+            if isinstance(result, RenderedPage) and result.key == request.key:
                 yield request, result.page
             else:
-                yield request, PageProblem("cannot be drawn")
+                yield request, PageProblem("cannot be rendered")
 
     def _read_refused(self, refused: dict[PageRequest, str], must_stop: Callable[[], bool]) -> Iterator[PageOutcome]:
         reasons = {request.key: f"{self._name}: {reason}" for request, reason in refused.items()}
@@ -251,6 +241,6 @@ class ServiceReader:
             yield outcome._replace(refusal=reasons[outcome.key])
 
 
-def _in_worker(request: PageRequest, *, policy: ParsePolicy) -> DrawnPage:
+def _in_worker(request: PageRequest, *, policy: ParsePolicy) -> RenderedPage:
     # A lazily imported function cannot be pickled.
-    return draw_for_service(request, policy=policy)
+    return render_for_service(request, policy=policy)

@@ -30,7 +30,7 @@ class PageOutcome(NamedTuple):
     fault: str = ""
 
 
-class DrawnPage(NamedTuple):
+class RenderedPage(NamedTuple):
     """A rendered page to be sent, or the reason why it cannot be rendered."""
 
     key: PageKey

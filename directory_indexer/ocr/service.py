@@ -55,7 +55,7 @@ class Transcript(NamedTuple):
     n_output_tokens: int = 0
 
 
-class ReadingService(Protocol):
+class OcrService(Protocol):
     """One model of a service; thread-safe.
 
     Raises:
@@ -69,7 +69,7 @@ class ReadingService(Protocol):
         """The service, model and versions that affect the result."""
 
     @property
-    def calls(self) -> Calls:
+    def client(self) -> ServiceClient:
         """The client for its requests."""
 
     def estimate(self) -> PageEstimate:
@@ -79,7 +79,7 @@ class ReadingService(Protocol):
         """Read a page before a deadline."""
 
 
-class Calls:
+class ServiceClient:
     """Requests to one service with its key and with retries."""
 
     def __init__(self, profile: Profile, access: Access, timing: RetryTiming) -> None:
@@ -96,16 +96,16 @@ class Calls:
         """Return the URL of a path below the endpoint."""
         return self.address.copy_with(path=self.address.path.rstrip("/") + path, params=parameters or None)
 
-    def ask(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Response:
+    def request(self, method: str, url: httpx.URL, body: bytes = b"", *, until: float) -> Response:
         """Make a request with retries.
 
         Raises:
             RequestError: all attempts fail.
             ProviderError: no attempt can succeed.
         """
-        return self.retries.retry(lambda: self._compute_once(method, url, body), until=until)
+        return self.retries.retry(lambda: self._send(method, url, body), until=until)
 
-    def ask_object(
+    def request_json(
         self, method: str, url: httpx.URL, body: bytes = b"", *, until: float
     ) -> tuple[dict[str, Any], Response]:
         """Make a request with retries, and parse its answer as JSON.
@@ -116,7 +116,7 @@ class Calls:
         """
 
         def once() -> tuple[dict[str, Any], Response]:
-            reply = self._compute_once(method, url, body)
+            reply = self._send(method, url, body)
             answer = parse_object(reply.content)
             if answer is None:
                 raise RequestError(FailureKind.INVALID, "did not answer with JSON")
@@ -124,7 +124,7 @@ class Calls:
 
         return self.retries.retry(once, until=until)
 
-    def for_message(self, text: str) -> str:
+    def cleaned(self, text: str) -> str:
         """Return a text of the service for a message: short, on one line, and without the key, which some repeat."""
         return " ".join(text.replace(self._key, "***").split())[:_MAX_MESSAGE_CHARS]
 
@@ -132,7 +132,7 @@ class Calls:
         """Close connections."""
         self._client.close()
 
-    def _compute_once(self, method: str, url: httpx.URL, body: bytes) -> Response:
+    def _send(self, method: str, url: httpx.URL, body: bytes) -> Response:
         headers = self._headers | _JSON if body else self._headers
         reply = self._client.send(Request(method, url, headers, body), until=self._client.clock() + self._seconds)
         if not HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES:
@@ -142,7 +142,7 @@ class Calls:
     def _failure(self, reply: Response) -> RequestError | ProviderError:
         error = object_in(parse_object(reply.content), "error")
         inner = object_in(error, "innererror")
-        message = self.for_message(text_in(inner, "message") or text_in(error, "message"))
+        message = self.cleaned(text_in(inner, "message") or text_in(error, "message"))
         text = f"answered {reply.status}: {message}" if message else f"answered {reply.status}"
         if hint := self._hint(reply.status, error):
             return ProviderError(f"{self.place} {text}", hint=hint)
@@ -191,8 +191,8 @@ def _checked(key: str, profile: Profile) -> str:
     # The HTTP library would report an invalid header with the key in its message.
     if key and key.isascii() and key.isprintable() and " " not in key:
         return key
-    hint = f"set {profile.section}.api_key_file to a file that holds nothing but the key"
-    raise ProviderError(f"{profile.name} needs a key, of letters, digits and signs alone", hint=hint)
+    hint = f"set {profile.section}.api_key_file to a file that holds only the key"
+    raise ProviderError(f"{profile.name} needs a key of printable ASCII characters", hint=hint)
 
 
 MAX_BYTES: Final = 8_000_000

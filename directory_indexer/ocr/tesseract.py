@@ -24,7 +24,7 @@ from directory_indexer.formats.pdf.raster import Raster
 with lazily:
     from directory_indexer.ranking.language_table import language_of_document
 
-_LAYOUT_DATA: Final = "osd"
+_OSD: Final = "osd"
 """Listed by `--list-langs`, but no language: data for orientation detection."""
 
 _SHORT_PAGE: Final = 1_000
@@ -32,8 +32,8 @@ _MAX_LANGUAGES: Final = 4
 """Each language multiplies the time of reading."""
 
 _TIMEOUT_SECONDS: Final = 20
-_DATA_PLACE: Final = "TESSDATA_PREFIX"
-_USUAL_DPI: Final = 200
+_DATA_VARIABLE: Final = "TESSDATA_PREFIX"
+_MIN_DPI: Final = 200
 """Pictures that state no resolution, or that of a screen, are mostly scans: at 96, Tesseract takes columns of a ruled
 table for pictures, or the whole of it."""
 
@@ -82,7 +82,7 @@ def installed_tesseract(command: str) -> Installed | None:
     path = find_program(command)
     if not os.path.isfile(path):
         return None
-    data = os.environ.get(_DATA_PLACE, "")
+    data = os.environ.get(_DATA_VARIABLE, "")
     data = data if os.path.isabs(data) else ""
     output = _output_of(path, "--version", data)
     match = re.search(r"tesseract v?(\d[\w.]*)", output)
@@ -112,7 +112,7 @@ class Tesseract:
     @property
     def name(self) -> str:
         """The version, and the languages that it reads."""
-        languages = self._chosen.split("+") if self._chosen else sorted({*self._installed.languages} - {_LAYOUT_DATA})
+        languages = self._chosen.split("+") if self._chosen else sorted({*self._installed.languages} - {_OSD})
         return f"Tesseract {self._installed.version}, which reads {', '.join(languages)}"
 
     @property
@@ -141,19 +141,19 @@ class Tesseract:
 
     def turn_of(self, page: Raster) -> int:
         """Return the clockwise rotation that makes a page upright; 0 if it has too few letters."""
-        if _LAYOUT_DATA not in self._installed.languages:
+        if _OSD not in self._installed.languages:
             return 0
         try:
-            output = self._run(page, "--psm", "0", "-l", _LAYOUT_DATA).decode("utf-8", "replace")
+            output = self._run(page, "--psm", "0", "-l", _OSD).decode("utf-8", "replace")
         except ExtractionError:  # also raised if there are too few letters
             return 0
         match = re.search(r"^Rotate: (90|180|270)$", output, re.MULTILINE)
         return int(match[1]) if match else 0
 
     def _read(self, page: Raster, languages: str) -> Recognition:
-        written = self._run(page, "-l", languages, "--psm", "3", "tsv").decode("utf-8", "replace")
+        tsv = self._run(page, "-l", languages, "--psm", "3", "tsv").decode("utf-8", "replace")
         engine = f"tesseract {self._installed.version} ({languages})"
-        return Recognition(engine, tuple(lines_of(written, page.width, page.height)), page.dpi)
+        return Recognition(engine, tuple(lines_of(tsv, page.width, page.height)), page.dpi)
 
     def _run(self, page: Raster, *options: str) -> bytes:
         with tempfile.TemporaryDirectory(prefix="dirindex-") as directory:
@@ -162,12 +162,12 @@ class Tesseract:
                 source.write(page.to_pnm())
                 source.seek(0)
                 LimitedProgram(
-                    [self._installed.command, "-", "-", "--dpi", str(max(page.dpi, _USUAL_DPI)), *options],
+                    [self._installed.command, "-", "-", "--dpi", str(max(page.dpi, _MIN_DPI)), *options],
                     directory=place,
                     source=source,
                     output=output,
                     limits=ProgramLimits(self._seconds, _MAX_BYTES),
-                    environment={**_ONE_THREAD, **_place_of(self._installed.data)},
+                    environment={**_ONE_THREAD, **_data_variable(self._installed.data)},
                 ).finish()
                 output.seek(0)
                 return output.read(_MAX_BYTES)
@@ -184,14 +184,14 @@ class Tesseract:
     def _all_languages(self, recognition: Recognition) -> str:
         if not 0 < sum(len(line.text) for line in recognition.lines) < _SHORT_PAGE:
             return ""
-        languages = [name for name in self._installed.languages if name != _LAYOUT_DATA and "/" not in name]
+        languages = [name for name in self._installed.languages if name != _OSD and "/" not in name]
         return "+".join(languages[:_MAX_LANGUAGES])
 
 
-def lines_of(written: str, width: int, height: int) -> Iterator[Line]:
+def lines_of(tsv: str, width: int, height: int) -> Iterator[Line]:
     """Yield the lines of a page of the given size, in reading order; rows that are no words are skipped."""
     blocks: dict[tuple[str, ...], int] = {}
-    for place, rows in itertools.groupby(_rows(written), key=lambda row: row.place):
+    for place, rows in itertools.groupby(_rows(tsv), key=lambda row: row.place):
         words = tuple(word for row in rows if (word := _word(row, width, height)))
         if words:
             yield Line(words, blocks.setdefault(place[:-1], len(blocks)))
@@ -211,19 +211,19 @@ def _output_of(path: str, option: str, data: str) -> str:
             check=True,
             stdin=subprocess.DEVNULL,
             cwd=NEUTRAL_DIRECTORY,
-            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", **_place_of(data)},
+            env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", **_data_variable(data)},
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise ExtractionError(f"{path} cannot be run: {type(error).__name__}") from error
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
-def _place_of(data: str) -> dict[str, str]:
-    return {_DATA_PLACE: data} if data else {}
+def _data_variable(data: str) -> dict[str, str]:
+    return {_DATA_VARIABLE: data} if data else {}
 
 
 def _first_language(installed: Sequence[str]) -> str:
-    return next((language for language in installed if language != _LAYOUT_DATA), "eng")
+    return next((language for language in installed if language != _OSD), "eng")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[list[Line]]:
@@ -239,8 +239,8 @@ class _Row(NamedTuple):
     text: str
 
 
-def _rows(written: str) -> Iterator[_Row]:
-    for line in written.split("\n"):
+def _rows(tsv: str) -> Iterator[_Row]:
+    for line in tsv.split("\n"):
         values = line.split("\t", _N_COLUMNS - 1)
         if len(values) == _N_COLUMNS and values[0] == _WORD:
             yield _Row(tuple(values[2:5]), values[6:10], values[10], " ".join(values[11].split()))

@@ -19,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
-from directory_indexer.integrations.previewing.work import PreviewWorkers
+from directory_indexer.integrations.previewing.workers import PreviewWorkers
 from directory_indexer.server.mcp.operation_tools import OperationTools
 from directory_indexer.server.middleware.access import Access, listening_socket
 from directory_indexer.server.middleware.authentication import Authenticator, KeyUses, LoginThrottle

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from directory_indexer.api.runs import FILE_COUNTS, QUEUED, RUNNING, Run, run_of
-from directory_indexer.config.collections import CollectionName, of_collection
+from directory_indexer.config.collections import CollectionName, config_of_collection
 from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.core.errors import ExitCode, LockedError
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY, without_python_settings
@@ -351,7 +351,7 @@ class CollectionJobs:
             with self._collections.using(name) as opened:
                 return opened.app.status.is_locked()
 
-        command = self._command(of_collection(self._collections.app.loaded, name))
+        command = self._command(config_of_collection(self._collections.app.loaded, name))
         return IndexJobs(command=command, runs=runs, running=running, is_locked=is_locked)
 
 

@@ -13,7 +13,7 @@ from directory_indexer.api.fields import JsonObject, to_json_object
 from directory_indexer.core.lazy import lazily
 
 with lazily:
-    from directory_indexer.api.contents import found_file, grep_answer, text_answer
+    from directory_indexer.api.contents import grep_answer, matching_file, text_answer
     from directory_indexer.api.cursors import Position
     from directory_indexer.api.hits import facets_answer, passage_of, search_answer
     from directory_indexer.api.reports import (
@@ -72,7 +72,7 @@ def grep_json(
     request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
 ) -> str:
     """Format all matches, however many there are: a part could be mistaken for all of them."""
-    found_files = (found_file(file, with_lines=with_lines) for file in files)
+    found_files = (matching_file(file, with_lines=with_lines) for file in files)
     return record_json(grep_answer(request.pattern.patterns, found_files, notes=notes))
 
 

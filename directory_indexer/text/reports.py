@@ -210,7 +210,7 @@ def restore_notes(report: RestoreReport) -> Iterator[str]:
         yield f"the next dirindex index reads these directories of this machine: {tracked}"
 
 
-def fact_lines(document: DocumentEntry) -> Iterator[Line]:
+def document_fact_lines(document: DocumentEntry) -> Iterator[Line]:
     """Yield all facts of a document."""
     for name, value in document._asdict().items():
         if name == "metadata":

@@ -1,4 +1,4 @@
-"""Commands that start, search, index and look for changes, each a process of its own."""
+"""Benchmarks of commands that start, search, index and update, each a separate process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def start(options: Options) -> Iterator[Row]:
 
 
 def search(options: Options) -> Iterator[Row]:
-    """Measure searches by words and by words and meaning: a cold process each time, on a large index."""
+    """Measure keyword and hybrid searches, each in a cold process, on a large index."""
     corpus = corpus_of(options.n_chunks, options.place)
     command = (DIRINDEX, "search", queries(1)[0], "--quiet", "--limit", "10", "--data-dir", str(corpus.data_dir))
     modes = {mode: (*command, "--mode", mode) for mode in ("keyword", "hybrid")}
@@ -50,7 +50,7 @@ def search(options: Options) -> Iterator[Row]:
 
 
 def words(options: Options) -> Iterator[Row]:
-    """Measure making an index of words from nothing, beside reading the files, and beside Recoll."""
+    """Measure building a keyword index, compared with reading the files, and with Recoll."""
     directories = [options.place / f"words-{options.n_files}-tree"]
     if options.linux:
         directories = [options.linux / part for part in ("include", "samples", "scripts", "security")]  # 45 MB
@@ -70,7 +70,7 @@ def words(options: Options) -> Iterator[Row]:
 
 
 def update(options: Options) -> Iterator[Row]:
-    """Measure runs that find nothing to do, or one edited line, beside `find`, and beside Recoll."""
+    """Measure runs without changes, or with one edited line, compared with `find` and Recoll."""
     tree = options.place / f"small-{options.n_files}-tree"
     make_tree(tree, n_files=options.n_files, n_chunks_each=1)
     small = indexed(tree, options.place / f"small-{options.n_files}-index")
@@ -97,11 +97,11 @@ def update(options: Options) -> Iterator[Row]:
 
 @contextmanager
 def _edited_each_time(file: Path, command: Command) -> Iterator[Prepared]:
-    """Add another last line to a file whenever the command is asked for; in the end it is as it was."""
+    """Append a new line to a file before each command, and restore it at the end."""
     content, status = file.read_bytes(), file.stat()
 
     def edit() -> Command:
-        # A line that the index has had before would find its vector there.
+        # A line that was indexed before would reuse its vector.
         file.write_bytes(content + f"\nedited at {time.time_ns()}\n".encode())
         return command
 
@@ -113,7 +113,7 @@ def _edited_each_time(file: Path, command: Command) -> Iterator[Prepared]:
 
 
 def first_meaning(options: Options) -> Iterator[Row]:
-    """Measure making an index of words and static vectors from nothing, and the rate of the model afterwards."""
+    """Measure building an index of words and static vectors, and then the rate of the model."""
     tree = options.place / "first-meaning-tree"
     if options.linux and not tree.exists():
         for part in ("fs", "kernel", "mm", "net", "crypto", "block", "security", "lib"):  # 5,800 files of 108 MB
@@ -141,7 +141,7 @@ def first_meaning(options: Options) -> Iterator[Row]:
 
 
 def _semble(program: str, cache: Path, tree: Path) -> Command:
-    """Index with semble, from nothing, and ask once; it has no other way to make an index."""
+    """Index with semble and search once, which is its only way to build an index."""
     cache.mkdir()
     question = (program, "search", "--content", "all", "--format", "text", "where is the file opened", str(tree))
     return shutil.which("env") or "env", f"SEMBLE_CACHE_LOCATION={os.path.realpath(cache)}", *question

@@ -1,4 +1,4 @@
-"""Trees and indexes to measure on: text of made-up words, and random vectors in place of those of the model."""
+"""Trees and indexes for benchmarks: text of made-up words, and random vectors instead of the model's."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Corpus(NamedTuple):
 
     @property
     def parts(self) -> list[Path]:
-        """Return directories that hold about a fiftieth of the files each."""
+        """Return directories with about a fiftieth of the files each."""
         return sorted(self.tree.iterdir())
 
 
 def corpus_of(n_chunks: int, place: Path) -> Corpus:
-    """Create a tree of about so many chunks and its index, unless they exist, and return them."""
+    """Return a tree of about `n_chunks` chunks with its index, created on first use."""
     tree = place / f"large-{n_chunks}-tree"
     make_tree(tree, n_files=-(-n_chunks // CHUNKS_PER_FILE), n_chunks_each=CHUNKS_PER_FILE)
     return indexed(tree, place / f"large-{n_chunks}-index")
 
 
 def large_tree(options: Options) -> Corpus:
-    """Return the sources of Linux or a generated tree, with an index, which is created unless it exists."""
+    """Return the sources of Linux or a generated tree, with an index, created on first use."""
     if options.linux:
         return indexed(options.linux, options.place / "linux-index")
     tree = options.place / f"small-{options.n_files_large}-tree"
@@ -52,7 +52,7 @@ def large_tree(options: Options) -> Corpus:
 
 
 def indexed(tree: Path, data_dir: Path) -> Corpus:
-    """Index a tree with random vectors, or bring its index up to date."""
+    """Index a tree with random vectors, or update its index."""
     cost_of((*CHEAP_COMMAND, *index_command(tree, data_dir, "complete")[1:]))
     app = cheap_app(data_dir)
     summary = app.status.summary()
@@ -63,7 +63,7 @@ def indexed(tree: Path, data_dir: Path) -> Corpus:
 
 
 def index_command(tree: Path | Sequence[Path], data_dir: Path, embedding: str = "") -> Command:
-    """Return the command that brings an index up to date, with another value of `indexing.embedding`."""
+    """Return the command that updates an index, with a value of `indexing.embedding`."""
     settings: tuple[str, ...] = ()
     if embedding:
         config = data_dir.with_suffix(".json")
@@ -74,7 +74,7 @@ def index_command(tree: Path | Sequence[Path], data_dir: Path, embedding: str = 
 
 
 def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
-    """Write files of about so many chunks, unless they are there."""
+    """Write files of about that many chunks, unless they exist."""
     if root.is_dir():
         return
     words, rng = vocabulary(), random.Random(7)
@@ -88,26 +88,26 @@ def make_tree(root: Path, *, n_files: int, n_chunks_each: int) -> None:
 
 
 def vocabulary() -> list[str]:
-    """Return words that can be spoken; the first ones are used most."""
+    """Return pronounceable words, the most frequent first."""
     rng = random.Random(7)
     syllables = [a + b for a in "bdfgklmnprstv" for b in "aeiou"]
     return list(dict.fromkeys("".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(30_000)))
 
 
 def queries(number: int) -> list[str]:
-    """Return queries of words that are neither the most common nor the rarest."""
+    """Return queries of words of medium frequency."""
     rng = random.Random(11)
     words = vocabulary()[50:5000]
     return [" ".join(rng.choices(words, k=4)) for _ in range(number)]
 
 
 def find_command(directories: Sequence[Path], *action: str) -> Command:
-    """Return the command that goes through all files."""
+    """Return the `find` command that visits all files."""
     return shutil.which("find") or "find", *map(str, directories), "-type", "f", *action
 
 
 def recoll_command(configuration: Path, directories: Sequence[Path]) -> Command | None:
-    """Write a configuration with an index of its own; return the command that brings it up to date, if installed."""
+    """Write a configuration with a separate index; return the command that updates it, if installed."""
     program = shutil.which("recollindex")
     configuration.mkdir(exist_ok=True)
     settings = {"topdirs": " ".join(map(str, directories)), "loglevel": "1", "idxlogfilename": "/dev/null"}

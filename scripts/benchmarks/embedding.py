@@ -1,4 +1,4 @@
-"""The embedded model beside another file of the same model: tokens a second, on one core and on two.
+"""The embedded model compared with another file of the same model: tokens per second, on one core and on two.
 
 The other file is fed as such files usually are: batches of 32, padded to the longest, with a mask. Rounds take turns,
 so that both meet the same machine.
@@ -67,7 +67,7 @@ def _speeds(engines: dict[str, Embed], texts: list[str], clock: Callable[[], flo
 
 
 def _texts_of(lengths: Sequence[int]) -> list[str]:
-    """Cut the calibration texts into texts of these lengths, as the model counts them with its two marks."""
+    """Cut the calibration texts into texts of these lengths in tokens, including the two special tokens."""
     calibration = Path(__file__).parents[2] / "packaging/model/bert/data/calibration.txt"
     words = itertools.cycle(calibration.read_text(encoding="utf-8").split())
     return [_text_of(words, length) for length in itertools.islice(itertools.cycle(lengths), _N_TEXTS)]

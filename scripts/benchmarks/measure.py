@@ -1,4 +1,4 @@
-"""Measurements: processor time beside that of the clock, in rounds that take turns, and their medians."""
+"""Measurements of processor and wall-clock time in interleaved rounds, and their medians."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PYTHON: Final = sys.executable
 NOTHING: Final = {"python -c pass": (PYTHON, "-c", "pass")}
-"""The baseline of commands: the start of an interpreter."""
+"""The baseline of commands: starting an interpreter."""
 
 Item = TypeVar("Item")
 
@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.05
 
 Command: TypeAlias = Sequence[str]
 Prepared: TypeAlias = Callable[[], Command]
-"""Prepares what a command needs before each run, which is not measured; returns the command."""
+"""Prepares each run, which is not measured, and returns the command."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Options:
 
 
 class Row(NamedTuple):
-    """One figure of ours beside that of the baseline, which was taken in the same run."""
+    """One figure of ours and that of the baseline, measured in the same run."""
 
     what: str
     unit: str
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The time that a command took, in milliseconds; and the most memory that it and its children had, in megabytes.
+    """The time of a command in milliseconds, and the peak memory of it and its children in megabytes.
 
     Of what several share each has its part (PSS).
     """
@@ -73,12 +73,12 @@ class Cost(NamedTuple):
     memory: float = 0.0
 
     def since(self, other: Cost) -> Cost:
-        """Return the time from one moment to another."""
+        """Return the difference from an earlier cost."""
         return Cost(self.cpu - other.cpu, self.wall - other.wall)
 
 
 def costs(commands: Mapping[str, Command | Prepared], *, rounds: int, is_watched: bool = False) -> dict[str, Cost]:
-    """Run each command in each round, and once before for the caches; return the medians."""
+    """Run each command once to warm the caches, then once per round; return the medians."""
     taken: dict[str, list[Cost]] = {name: [] for name in commands}
     for number in range(rounds + 1):
         for name, command in commands.items():
@@ -97,7 +97,7 @@ def rows_of(what: str, ours: Cost, baseline: Cost, *, of: str) -> Iterator[Row]:
 def percentile_rows(
     what: str, unit: str, values: Sequence[float], baseline: Sequence[float] = (), *, of: str = ""
 ) -> Iterator[Row]:
-    """Yield the median, and what 95 of 100 do not exceed."""
+    """Yield the median and the 95th percentile."""
     for name, percent in (("median", 50), ("95 of 100", 95)):
         yield Row(
             f"{what}, {name}",
@@ -109,7 +109,7 @@ def percentile_rows(
 
 
 def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, is_watched: bool = False) -> Cost:
-    """Run a command; its children count as far as it waits for them. If it `is_watched`, its memory is measured.
+    """Run a command; children that it waits for count. If it `is_watched`, its memory is measured.
 
     It may end with 1: nothing matched well, or not everything was done.
     """
@@ -130,7 +130,7 @@ def cost_of(command: Command, *, output: IO[bytes] | int = subprocess.DEVNULL, i
 
 
 def _family(pid: int) -> list[int]:
-    """Return a process and all that it started."""
+    """Return a process and its descendants."""
     try:
         children = [
             int(child)
@@ -151,7 +151,7 @@ def _held(pid: int) -> float:
 
 
 def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:
-    """Return how many milliseconds of the clock it takes to work on each item."""
+    """Return the wall-clock milliseconds of each item."""
     taken = []
     for item in items:
         started = time.perf_counter()
@@ -161,17 +161,17 @@ def times(work: Callable[[Item], object], items: Sequence[Item]) -> list[float]:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Return the value that so many percent of the values do not exceed."""
+    """Return a percentile of the values."""
     return statistics.quantiles(values, n=100, method="inclusive")[percent - 1]
 
 
 def median(taken: Sequence[Cost]) -> Cost:
-    """Return the median of each."""
+    """Return the median of each figure."""
     return Cost(*map(statistics.median, zip(*taken, strict=True)))
 
 
 def size_of(directories: Sequence[Path]) -> str:
-    """Describe the files of directories."""
+    """Format the number and size of the files of directories."""
     paths = (path for directory in directories for path in directory.rglob("*"))
     files = [path for path in paths if path.is_file() and not path.is_symlink()]
     return f"{len(files):,} files, {sum(path.stat().st_size for path in files) / 1e6:,.0f} MB"

@@ -1,4 +1,4 @@
-"""The page of figures, docs/speed.md, of which each benchmark writes its own table."""
+"""The page docs/speed.md, in which each benchmark writes its own table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUMMARY: Final = (
     ("hybrid search of 106,273 chunks, `dirindex serve`", "search in serve, 106,273 chunks, everywhere", ""),
     ("run over 78,085 unchanged files", "index, nothing to do, 78,085", "find -printf"),
 )
-"""What a user waits for: a label, the beginning of its row, and the program to compare with."""
+"""Waiting times of users: a label, the beginning of its row, and the program to compare with."""
 
 _PERCENTILE: Final = re.compile(r", (median|\d+ of 100|slowest)$")
 _CLOCK, _PROCESSOR = " of the clock", " of processor"
@@ -25,7 +25,7 @@ _NAMED: Final = "`scripts/bench {}`, "
 
 
 def renew_page(name: str, run: Row) -> None:
-    """Write the table of a benchmark in the place of the one that the page has, and what the page says first."""
+    """Replace the table of a benchmark in the page, and the summary at its beginning."""
     machine = f"{run['cores']} cores of {run['processor']}, {run['memory_gb']:.0f} GB, Python {run['python']}"
     n_rounds = f"{run['rounds']} rounds" if run["rounds"] > 1 else "1 round"
     content = table([row for row in run["rows"] if row["benchmark"] == name])
@@ -39,7 +39,7 @@ def renew_page(name: str, run: Row) -> None:
 
 
 def summary(sections: list[str]) -> str:
-    """Return a table of the rows of `SUMMARY` that the sections have."""
+    """Return a table of the rows of `SUMMARY` that exist in the sections."""
     lines = ["| | dirindex | baseline |", "| --- | ---: | --- |"]
     rows = [line.strip("|").split("|") for section in sections for line in section.splitlines() if line.startswith("|")]
     for label, beginning, baseline in SUMMARY:
@@ -52,7 +52,7 @@ def summary(sections: list[str]) -> str:
 
 
 def duration(cell: str) -> str:
-    """Format the first of the figures of a cell, which are milliseconds."""
+    """Format the first figure of a cell, in milliseconds."""
     milliseconds = float(re.split("[ /(]", cell)[0].replace(",", ""))
     return f"{milliseconds / 1000:.3g} s" if milliseconds >= 1000 else f"{milliseconds:.0f} ms"  # noqa: PLR2004
 
@@ -74,7 +74,7 @@ def table(rows: list[Row]) -> str:
 
 
 def table_row(group: list[Row], processor: list[Row], *, is_compared: bool) -> str:
-    """Return a row of a table: percentiles of the same figures, and in brackets those of the processor."""
+    """Return a row of a table: percentiles of the same figures, with processor time in brackets."""
     row, columns = group[0], ["ours", "baseline", "ratio"] if group[0]["ratio"] else ["ours"]
     names = [re.sub(r"(\d+) of 100", r"p\1", match[1]) for row in group if (match := _PERCENTILE.search(row["what"]))]
     what = _PERCENTILE.sub("", row["what"].strip()) if len(names) > 1 else row["what"].strip()
@@ -94,5 +94,5 @@ def joined(group: list[Row], column: str) -> str:
 
 
 def number(value: float) -> str:
-    """Write three digits, and all of those before the point."""
+    """Format three digits, and all before the decimal point."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits

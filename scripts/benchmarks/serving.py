@@ -1,4 +1,4 @@
-"""Servers: how soon they answer, what they hold, and how fast they search, for one client, a page and a team."""
+"""Benchmarks of servers: start-up, memory and search times for one client, a page and a team."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _FORGET = "taken.shown.length = taken.painted.length = 0"
 
 
 def serving(options: Options) -> Iterator[Row]:
-    """Measure the life of servers from the start of the process on, then servers that many calls reach."""
+    """Measure servers from the start of the process, then under concurrent calls."""
     corpus = corpus_of(options.n_chunks, options.place)
     lives = [_life(corpus.data_dir) for _ in range(options.rounds)]
     for what in lives[0]:
@@ -102,7 +102,7 @@ def _life(data_dir: Path) -> dict[str, Cost]:
 
 
 def _calls(server: Server, corpus: Corpus) -> Iterator[Row]:
-    """Measure calls one at a time, in the whole index and in a fiftieth of it, a different one each time.
+    """Measure sequential, distinct calls, in the whole index and in a fiftieth of it.
 
     Other calls come first: an index that nobody has asked for a while comes from the disk, and so measures the disk.
     """
@@ -132,7 +132,7 @@ def _brute_force(vectors: NDArray[np.float32], lot: NDArray[np.int64] | None) ->
 
 
 def _at_once(work: Callable[[Item], object], items: Sequence[Item], *, n_threads: int) -> list[float]:
-    """Work on items in threads, and return the milliseconds that each item took."""
+    """Process items in threads, and return the milliseconds of each."""
     taken: list[float] = []
     threads = [
         threading.Thread(target=lambda number=number: taken.extend(times(work, items[number::n_threads])))
@@ -148,7 +148,7 @@ def _at_once(work: Callable[[Item], object], items: Sequence[Item], *, n_threads
 
 
 def team(options: Options) -> Iterator[Row]:
-    """Measure users who each ask again as soon as they are answered, in a small and in a large index.
+    """Measure users who search again as soon as they get an answer, in a small and in a large index.
 
     Who is told to come back later does so, and waits the longer.
     """
@@ -182,7 +182,7 @@ class _Users:
         self.n_missing = 0
 
     def search(self, query: str) -> None:
-        """Ask until there is an answer."""
+        """Search until there is an answer."""
         while True:
             answer = self._server.ask("POST", "/api/v1/search", {"query": query, "limit": 10}, key=self._key)
             self._statuses[answer.status] += 1
@@ -191,7 +191,7 @@ class _Users:
             time.sleep(float(answer.headers.get("Retry-After", "1")))
 
     def measure(self, what: str, n_users: int) -> Iterator[Row]:
-        """Send a thousand queries of users between them, each again as soon as it is answered."""
+        """Send a thousand queries from concurrent users, each one after the answer to the last."""
         before, started = cpu_ms_of(self._server.process.pid), time.perf_counter()
         self._statuses.clear()
         taken = _at_once(self.search, queries(_N_QUERIES), n_threads=n_users)
@@ -205,7 +205,7 @@ class _Users:
         yield Row("  other errors", "answers", self._statuses.total() - self._statuses[200] - n_later)
 
     def send_documents(self) -> None:
-        """Send documents one after the other, look for each in the end, and delete them."""
+        """Send documents in sequence, search for each at the end, and delete them."""
         ids = {}
         for number, lines in enumerate(zip(*[iter(queries(_N_DOCUMENTS * 40))] * 40, strict=True)):
             word = f"sentdocument{number:03}"
@@ -226,7 +226,7 @@ class _Page(ColdWebServer):
 
 
 def providers(options: Options) -> Iterator[Row]:
-    """Measure which share of a provider's capacity a run uses; each request takes a quarter of a second.
+    """Measure the share of a provider's capacity that a run uses; each request takes a quarter of a second.
 
     The ideal is as many requests under way at every moment as are allowed. What is missing to it goes into JSON, SQLite
     and the server's own work.
@@ -240,7 +240,7 @@ def providers(options: Options) -> Iterator[Row]:
 
 
 def _embedding_seconds(server: ProviderServer, concurrency: int) -> float:
-    """Make files searchable by words, then measure how long the vectors take."""
+    """Index files by words, then measure the embedding time."""
     embedder = server.embedder("openai", access=ServiceAccess("key", concurrency=concurrency))
     embedder.embed_documents([f"text {number}" for number in range(embedder.batch_size)])  # the answer that all get
     with tempfile.TemporaryDirectory() as directory:
@@ -262,7 +262,7 @@ def _is_read(index: Index, n_files: int) -> bool:
 
 
 def page(options: Options) -> Iterator[Row]:
-    """Type queries into the page, a key at a time, and take the time until the list of hits is another one."""
+    """Type queries into the page key by key, and measure the time until the list of hits changes."""
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("page needs Chromium")
@@ -286,7 +286,7 @@ def page(options: Options) -> Iterator[Row]:
 
 
 def _type(opened: Any, n_keys: int) -> None:
-    """Type one query after the other; each begins in an empty field."""
+    """Type one query after another, each into an empty field."""
     left = n_keys
     for query in itertools.cycle(queries(50)):
         opened.locator("#query").fill("")
@@ -300,7 +300,7 @@ def _type(opened: Any, n_keys: int) -> None:
 
 
 def cpu_ms_of(pid: int) -> float:
-    """Return how much processor time a process has spent."""
+    """Return the processor time of a process in milliseconds."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1000
 

@@ -1,4 +1,4 @@
-"""`scripts/eval agents`: questions about seven repositories, put to the obvious calls of dirindex, and of rg and cat.
+"""`scripts/eval agents`: questions about seven repositories, answered by typical calls of dirindex, and of rg and cat.
 
 A question is answered when all lines that answer it, and their files, stand in what the calls print within the budget.
 """
@@ -68,7 +68,7 @@ aiohttp tests guess_filename | tests/test_helpers.py | helpers.guess_filename(fp
 
 
 class Question(NamedTuple):
-    """A question: its repository, what it asks for, the name or the words, and what an answer has to show."""
+    """A question: its repository, its type, the name or the words, and the parts of a correct answer."""
 
     repository: str
     play: str
@@ -76,7 +76,7 @@ class Question(NamedTuple):
     parts: tuple[str, ...]
 
     def is_answered(self, answer: str) -> bool:
-        """Whether all parts stand in an answer, whatever its blanks."""
+        """Whether an answer contains all parts, ignoring white space."""
         text = " ".join(answer.split())
         return all(part in text for part in self.parts)
 
@@ -91,7 +91,7 @@ class Result(NamedTuple):
 
 
 def agents(arguments: Sequence[str]) -> None:
-    """Print a table of what was answered, by the kind of question."""
+    """Print a table of correct answers by type of question."""
     parser = argparse.ArgumentParser(prog="scripts/eval agents", description=__doc__)
     parser.add_argument("trees", nargs="+", metavar="NAME=TREE", help="flask, datasette, express, gin, rack …")
     parser.add_argument("--data-dir", type=Path, help="where indexes are kept from run to run")
@@ -138,7 +138,7 @@ def _results(name: str, tree: Path, options: argparse.Namespace) -> Iterator[Res
 
 
 def _dirindex(app: App, tree: Path, question: Question, max_tokens: int) -> str:
-    """Return the answer of `symbol`, for what breaks with callers of callers, or of `search` by words alone."""
+    """Return the answer of `symbol`, with indirect callers for impact questions, or of keyword `search`."""
     paths = PathStyle(working_directory=str(resolved_path(tree)))
     if question.play == "place":
         request = SearchRequest(question.subject, mode=SearchMode.KEYWORD, limit=_MOST_HITS)
@@ -151,7 +151,7 @@ def _dirindex(app: App, tree: Path, question: Question, max_tokens: int) -> str:
 
 
 def _rg(tree: Path, question: Question) -> str:
-    """Return the lines with the name, or with the words, and behind them the files, those with most lines first."""
+    """Return the lines with the name or the words, followed by the files, those with most lines first."""
     if question.play == "place":
         rows = Ripgrep(tree).rare_words(question.subject)
         return "".join(row.printed for row in rows)

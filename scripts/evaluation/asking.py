@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _SECONDS: Final = 0.5
 _DEEP: Final = 100
-"""So many hits count for recall; their order does not depend on how many are asked for."""
+"""Depth of recall; the order of hits does not depend on the number requested."""
 
 _K1: Final = 1.2
 _B: Final = 0.75
@@ -45,7 +45,7 @@ _B: Final = 0.75
 
 
 def command_parser(name: str, doc: str | None, epilog: str, of: str) -> argparse.ArgumentParser:
-    """Return a parser of trees or repositories, with a place for their indexes."""
+    """Return an argument parser for trees or repositories, with a directory for their indexes."""
     form = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(f"scripts/eval {name}", description=doc, epilog=epilog, formatter_class=form)
     kind, _, description = of.partition(": ")
@@ -65,7 +65,7 @@ def open_index(tree: Path, data_dir: Path, **settings: dict[str, object]) -> App
 
 
 def search_tree(app: App, tree: Path, text: str, mode: SearchMode, limit: int) -> list[Row]:
-    """Ask, and return the rows that a pipe gets; a search may embed as long as that of a terminal may."""
+    """Search, and return the rows that a pipe gets, with the time limit for embedding of a terminal."""
     root = os.path.realpath(tree)
     result = app.searcher.search(SearchRequest(text, mode=mode, limit=limit, embedding_seconds=_SECONDS))
     printed = search_rows(result, paths=PathStyle(working_directory=root)).splitlines(keepends=True)
@@ -97,7 +97,7 @@ class IndexedCorpus:
         self.app.close()
 
     def measure(self, question: Question, mode: SearchMode) -> dict[str, float]:
-        """Ask a question and measure the answer; times are in milliseconds, of the clock and of the processor."""
+        """Search for a question and measure the answer; wall-clock and processor time are in milliseconds."""
         clock, processor = time.perf_counter(), time.process_time()
         self._ask(question.text, mode, limit=10)
         times = {"ms": (time.perf_counter() - clock) * 1e3, "CPU ms": (time.process_time() - processor) * 1e3}
@@ -115,11 +115,11 @@ class IndexedCorpus:
         return measures | {"shown": float(len(hits.hits)), "missed": float(result.is_weak)} | times
 
     def is_answered(self, text: str, mode: SearchMode) -> bool:
-        """Whether the searcher claims to have found something good."""
+        """Whether the searcher reports a good match."""
         return not self._ask(text, mode, limit=10).is_weak
 
     def _left_out(self, root: Path) -> tuple[str, ...]:
-        """Name the files of the corpus that are not in the index, as judgements do."""
+        """Return the files of the corpus that are not in the index, with the names of the judgements."""
         with self.app.docstore.snapshot() as snapshot:
             indexed = set(map(self._name, snapshot.files.paths()))
         there = {
@@ -132,7 +132,7 @@ class IndexedCorpus:
         return self.app.searcher.search(request)
 
     def _places(self, result: SearchResult) -> list[dict[Unit, Span]]:
-        """Return for each hit where it stands, in every unit that its file has."""
+        """Return the location of each hit, in every unit that its file has."""
         with self.app.docstore.snapshot() as snapshot:
             chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
         return [_places_of(self._name(hit.path), chunks[hit.chunk_id].chunk) for hit in result.hits]
@@ -155,7 +155,7 @@ def _places_of(file: str, chunk: Chunk) -> dict[Unit, Span]:
 
 
 class PlainBM25:
-    """BM25 as Lucene has it over the texts of an index: what a ranking by words must not fall below.
+    """BM25 in Lucene's variant over the texts of an index, the lower bound for keyword ranking.
 
     Words are cut as the index cuts them and reduced to their Snowball stems in the language of most
     documents.

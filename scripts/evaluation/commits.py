@@ -1,4 +1,4 @@
-"""Commits of a repository that say in words what they change in one file: a question with a known answer.
+"""Commits of a repository whose subject describes a change of one file: questions with a known answer.
 
 Taken are commits that change exactly one source file, beside tests, documentation and other files that are no source,
 and whose subjects have four words at least. Merges, releases, and what is about style or documentation alone are left
@@ -20,7 +20,7 @@ _SHORTEST_STEM = 3
 
 
 class Task(NamedTuple):
-    """A question about the tree at `parent`, which `path` answers; `is_named` says that the question has its name."""
+    """A question about the tree at `parent`, answered by `path`; `is_named` if the question contains its name."""
 
     commit: str
     parent: str
@@ -30,22 +30,22 @@ class Task(NamedTuple):
 
 
 def tasks(repository: Path, *, at_most: int) -> list[Task]:
-    """Return the newest commits of a repository that can be asked for, the oldest of them first."""
+    """Return the newest usable commits of a repository, oldest first."""
     chosen: dict[str, Task] = {}
     for task in _tasks(repository):
-        chosen.setdefault(task.subject.casefold(), task)  # a change that was made on two branches is asked for once
+        chosen.setdefault(task.subject.casefold(), task)  # a change made on two branches counts once
         if len(chosen) >= at_most:
             break
     return list(reversed(chosen.values()))
 
 
 def is_source(path: str) -> bool:
-    """Whether a file is source code that the product is made of: not of a test, an example or documentation."""
+    """Whether a file is source code of the product, not of a test, an example or documentation."""
     return path.rpartition(".")[2].lower() in _SOURCE and not re.search(_ASIDE, path)
 
 
 def git(*arguments: str) -> str:
-    """Run git without what the person's own configuration and a repository's hooks would have it do.
+    """Run git without the user's configuration and a repository's hooks.
 
     Raises:
         CalledProcessError: git fails; what it says goes to standard error.
@@ -56,7 +56,7 @@ def git(*arguments: str) -> str:
 
 
 def commits(repository: Path, message: str, *options: str) -> Iterator[tuple[str, str, str, list[tuple[str, str]]]]:
-    """Yield commits with their parents, their message in a format of git, and their changes: status and path."""
+    """Yield commits with their parents, their message in a git format, and their changes (status and path)."""
     arguments = ("log", "--no-merges", "--no-renames", "--name-status", "-z", *options)
     log = git("-C", str(repository), *arguments, f"--format=%x01%H%x02%P%x02{message}%x02")
     for record in log.split("\x01")[1:]:
@@ -75,7 +75,7 @@ def _tasks(repository: Path) -> Iterator[Task]:
 
 
 def _question(subject: str) -> str:
-    """Return a subject without the number of its request, or nothing where it cannot be asked for."""
+    """Return a subject without the number of its pull request, or nothing if it is no usable question."""
     text = re.sub(_NUMBER, "", subject).strip()
     is_asked = len(re.findall(_WORD, text)) >= _FEWEST_WORDS and not re.search(_MECHANICAL, text)
     return text if is_asked else ""

@@ -1,4 +1,4 @@
-"""`scripts/eval exact`: is what was typed found, first? Words, names and lines are drawn from the files of any tree."""
+"""`scripts/eval exact`: ranks of exact queries, whose words, names and lines are sampled from the files of any tree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Recoll is asked for it in quotation marks.
 
 
 class Typed(NamedTuple):
-    """A query, its class, and the text that a right passage holds; a file name has `path`."""
+    """A query, its class, and the text of a correct passage; a file name has `path`."""
 
     kind: str
     query: str
@@ -43,7 +43,7 @@ class Typed(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """At which place the first right hit stands, from 1, or None; and whether the answer called itself weak."""
+    """The rank of the first correct hit, from 1, or None; and whether the answer was marked weak."""
 
     typed: Typed
     place: int | None
@@ -51,7 +51,7 @@ class Outcome(NamedTuple):
 
 
 class Tree:
-    """The text of the files of a directory, as they are drawn from."""
+    """The texts of the files of a directory, to sample queries from."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -60,13 +60,13 @@ class Tree:
         self._folded = {path: text.casefold() for path, text in self.texts.items()}
 
     def holding(self, text: str) -> list[Path]:
-        """Return the files that have a string in them, whatever its case."""
+        """Return the files that contain a string, ignoring case."""
         folded = text.casefold()
         return [path for path, content in self._folded.items() if folded in content]
 
 
 def exact(arguments: Sequence[str]) -> None:
-    """Measure every tree, and print a table for each and one for all."""
+    """Measure every tree, and print a table for each and for all."""
     options = _options(arguments)
     by_tree: list[Mapping[str, Sequence[Outcome]]] = []
     with tempfile.TemporaryDirectory() as temporary:
@@ -146,7 +146,7 @@ def _row(outcomes: Sequence[Outcome]) -> str:
 
 
 def _drawn(tree: Tree, each: int, generator: random.Random) -> Iterator[Typed]:
-    """Draw so many of each class, the same ones for the same seed."""
+    """Sample queries of each class, reproducibly for one seed."""
     once = _words_once(tree)
     words = generator.sample(once, min(each, len(once)))
     yield from (Typed("one word", word, word) for word in words)
@@ -160,7 +160,7 @@ def _drawn(tree: Tree, each: int, generator: random.Random) -> Iterator[Typed]:
 
 
 def _words_once(tree: Tree) -> list[str]:
-    """Return the words of four letters or more that stand once, and whose stem no other word has."""
+    """Return the words of four letters or more that occur once, and share their stem with no other word."""
     n_times: defaultdict[str, int] = defaultdict(int)
     forms: defaultdict[str, set[str]] = defaultdict(set)
     for line in tree.lines:
@@ -177,7 +177,7 @@ def _words_once(tree: Tree) -> list[str]:
 
 
 def _pairs(tree: Tree, words: Sequence[str], generator: random.Random) -> Iterator[Typed]:
-    """Pair each word with another of its line, right beside it where that is one."""
+    """Pair each word with another of its line, preferably the adjacent one."""
     word_set = set(words)
     for line in tree.lines:
         row = re.findall(r"\w+", line)
@@ -199,7 +199,7 @@ def _parts_of_lines(tree: Tree, each: int, generator: random.Random) -> Iterator
 
 
 def _names(tree: Tree, pattern: re.Pattern[str]) -> list[str]:
-    """Return the names of a class that stand in at most two files."""
+    """Return the names of a class that occur in at most two files."""
     holders: defaultdict[str, set[Path]] = defaultdict(set)
     for path, text in tree.texts.items():
         for match in pattern.finditer(text):
@@ -218,7 +218,7 @@ def _file_names(tree: Tree, each: int, generator: random.Random) -> Iterator[Typ
 
 
 def _parts_of_words(tree: Tree, each: int, generator: random.Random) -> Iterator[Typed]:
-    """Cut long words at both ends, where the part is no word, nor the beginning of many."""
+    """Cut long words at both ends, if the part is no word, nor a common prefix."""
     words = {word for line in tree.lines for word in re.findall(r"[^\W\d_]+", line.casefold())}
     everything = "\n".join(words)
     drawn = generator.sample(
@@ -276,4 +276,4 @@ _NAMES: Final = {
         "date": r"(?:19|20)\d\d-\d\d-\d\d",
     }.items()
 }
-"""Names of sixteen classes, each by itself: no part of a longer one."""
+"""Names of sixteen classes, each a whole word."""

@@ -1,4 +1,4 @@
-"""`scripts/eval localise`: which file is it that has to be changed? Commits ask, and the file they changed answers.
+"""`scripts/eval localise`: rank of the file that a commit changed, with the subject of the commit as the query.
 
 Each repository is gone through from the oldest commit that is asked for to the newest, and its index is brought up to
 date at each of them.
@@ -31,7 +31,7 @@ an index that is up to date, in a process that runs.
 """
 BYTES_PER_TOKEN: Final = 3.5
 NEVER: Final = 25_000
-"""So many tokens count where the file is not in the answer."""
+"""Number of tokens counted if the file is not in the answer."""
 
 _SHOWN: Final = 10
 _DEEP: Final = 100
@@ -40,7 +40,7 @@ _LEFT_OUT: Final = ", no tests or docs"
 
 
 class Measured(NamedTuple):
-    """The answer of one ranking to one question: the place of the file among ten, if it is there, and what it took."""
+    """The result of one ranking for one question: the rank of the file among ten, if any, and the cost."""
 
     repository: str
     commit: str
@@ -87,7 +87,7 @@ def _measured(repository: Path, place: Path, *, at_most: int) -> list[Measured]:
 
 
 def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
-    """Return the place of a file among the first ten files, and how many tokens are printed until it is on screen."""
+    """Return the rank of a file among the first ten files, and the number of tokens printed before it."""
     files = list(dict.fromkeys(row.path for row in rows))[:_SHOWN]
     n_bytes = 0
     for row in rows:
@@ -100,7 +100,7 @@ def found_at(path: str, rows: Sequence[Row]) -> tuple[int | None, float]:
 
 
 class Rankings:
-    """All that is asked about one tree, by name; of what others can do, what is installed."""
+    """All rankings of one tree by name; of other programs, those that are installed."""
 
     def __init__(self, tree: Path, place: Path) -> None:
         self._tree = tree
@@ -124,7 +124,7 @@ class Rankings:
         self.by_name |= {name: ask, f"{name}{_LEFT_OUT}": lambda text: without(ask(text), is_source)}
 
     def measure(self, task: Task) -> Iterator[Measured]:
-        """Set the tree and the indexes to the state before a commit, and ask all rankings for it."""
+        """Set the tree and the indexes to the state before a commit, and measure all rankings."""
         git("-C", str(self._tree), "checkout", "--quiet", "--force", "--detach", task.parent)
         git("-C", str(self._tree), "clean", "--quiet", "-fdx")
         index_tree(self._app, Path(os.path.realpath(self._tree)))

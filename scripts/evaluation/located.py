@@ -1,4 +1,4 @@
-"""`scripts/eval located`: the share of what a long commit message is about in the answer, at a budget of tokens.
+"""`scripts/eval located`: recall of the files that a commit changed, with its message as the query, by token budget.
 
 One commit of each repository is the tree that is asked; the questions are later commits, by subject and body, and the
 answer is what they changed of the source files of that tree, and of the functions and methods in them.
@@ -41,7 +41,7 @@ _SHOWN = BUDGETS.index(8000)
 
 
 class Function(NamedTuple):
-    """A function or method of the tree that is asked: its file and its lines."""
+    """A function or method of the searched tree: its file and its lines."""
 
     path: str
     start_line: int
@@ -120,7 +120,7 @@ def _measured(repository: Path, data_dir: Path, options: argparse.Namespace) -> 
 
 
 def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]]:
-    """Return the tree that is asked, by its commit, and the questions."""
+    """Return the searched tree, by its commit, and the questions."""
     chosen: list[tuple[str, str, str, list[str]]] = []
     for commit, parents, message, changes in commits(repository, "%B", "--first-parent"):
         files = [path for status, path in changes if status == "M" and is_source(path)]
@@ -139,7 +139,7 @@ def questions_of(repository: Path, *, at_most: int) -> tuple[str, list[Question]
 
 
 def changed_functions(repository: Path, question: Question, tree: Path) -> frozenset[Function]:
-    """Return the functions of the tree that a commit changed, by the names that they had before it."""
+    """Return the functions of the tree that a commit changed, by their earlier names."""
     return frozenset(function for path in question.files for function in _changed_in(repository, question, path, tree))
 
 
@@ -159,7 +159,7 @@ def _changed_in(repository: Path, question: Question, path: str, tree: Path) -> 
 
 
 def question_text(message: str) -> str:
-    """Return a message without trailers, addresses and numbers of requests; nothing where its body is short."""
+    """Return a message without trailers, addresses and pull request numbers; nothing if its body is short."""
     lines = [line for line in message.splitlines() if not re.match(_TRAILER, line)]
     text = re.sub(r"https?://\S+|\(?#\d+\)?|\bGH-\d+", " ", "\n".join(lines)).strip()
     subject, _, body = text.partition("\n")
@@ -173,7 +173,7 @@ def recalls_of(question: Question, rows: Sequence[Row]) -> tuple[float, ...]:
 
 
 def recall_at(files: frozenset[str], rows: Sequence[Row], budget: int) -> float:
-    """Return the share of files that stand in as many rows as fit; of one that does not fit, its path may."""
+    """Return the share of files in the rows that fit; of the first row that does not fit, the path may count."""
     room = budget * _BYTES_PER_TOKEN
     seen = set()
     for row in rows:
@@ -200,7 +200,7 @@ class _Located:
         return tuple(self._recall(select_within(candidates, budget), question, budget) for budget in BUDGETS)
 
     def function_recalls(self, question: Question, functions: frozenset[Function]) -> tuple[float, ...]:
-        """Return the share of functions of which lines are named, at each budget."""
+        """Return the share of functions with a line in the answer, at each budget."""
         return tuple(
             self._share_named(select_within(self._gathered(question), budget), functions) for budget in BUDGETS
         )
@@ -229,7 +229,7 @@ class _Located:
         return Row(name.replace(os.sep, "/"), printed)
 
     def ranked(self, question: Question) -> list[str]:
-        """Return the files in their order, for a look at what was missed."""
+        """Return the ranked files, to inspect misses."""
         return [os.path.relpath(path, self._tree) for path, _ in self._gathered(question).files]
 
     def _gathered(self, question: Question) -> Candidates:

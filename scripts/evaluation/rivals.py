@@ -1,4 +1,4 @@
-"""Results of others for the same question: ripgrep with its files ranked by the words they have, and Recoll."""
+"""Results of other programs for the same question: ripgrep with ranked files, and Recoll."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SHORTEST_WORD = 3
 
 
 class Row(NamedTuple):
-    """One entry of an answer: the file it is about, below the tree, and what is printed for it."""
+    """One entry of an answer: its file, below the tree, and the printed text."""
 
     path: str
     printed: str
 
 
 class Ripgrep:
-    """Files ranked by the words of the question that they have; each is printed with its lines, as `rg -n` does."""
+    """Files ranked by the words of the question in them, each printed with its lines, like `rg -n`."""
 
     def __init__(self, tree: Path) -> None:
         self._tree = tree
@@ -36,18 +36,18 @@ class Ripgrep:
         return bool(shutil.which("rg"))
 
     def distinct_words(self, question: str) -> list[Row]:
-        """Rank by how many words a file has."""
+        """Rank by the number of different query words in a file."""
         return self._ranked(question, lambda n_files: dict.fromkeys(n_files, 1.0))
 
     def rare_words(self, question: str) -> list[Row]:
-        """Rank by how rare the words are that a file has."""
+        """Rank by the rarity of the query words in a file."""
         n_all = len(run("rg", "--no-config", "--files", cwd=self._tree).splitlines())
         return self._ranked(
             question, lambda n_files: {word: math.log(1 + n_all / n) for word, n in n_files.items() if n}
         )
 
     def literal(self, text: str) -> list[str]:
-        """Return the files that have a text in them as it stands, whatever its case, in the order of their paths."""
+        """Return the files that contain a literal text, ignoring case, sorted by path."""
         result = run("rg", "--no-config", "-liF", "--sort", "path", "-e", text, "--", ".", cwd=self._tree)
         return [path.removeprefix("./") for path in result.splitlines()]
 
@@ -72,7 +72,7 @@ class Ripgrep:
 
 
 class Recoll:
-    """Recoll's index of the tree, asked for any of the words; what it knows as text is indexed, whatever its name."""
+    """Recoll's index of the tree, queried for any of the words; text files are indexed whatever their names."""
 
     def __init__(self, tree: Path, place: Path) -> None:
         self._tree = os.path.realpath(tree)
@@ -91,11 +91,11 @@ class Recoll:
         run("recollindex", "-c", str(self._place))
 
     def search(self, question: str) -> list[Row]:
-        """Ask for its first hundred hits."""
+        """Return its first hundred hits."""
         return self._search(" ".join(re.findall(r"\w+", question)))
 
     def quoted(self, text: str) -> list[str]:
-        """Return the files that have a text as it stands."""
+        """Return the files that contain a literal text."""
         return [row.path for row in self._search(f'"{text}"')]
 
     def _search(self, words: str) -> list[Row]:
@@ -105,13 +105,13 @@ class Recoll:
 
 
 def keywords(question: str) -> list[str]:
-    """Return the words that one would look for: each once, without those that say nothing."""
+    """Return the distinct words of a question, without function words."""
     words = re.findall(r"\w+", question.lower())
     return list(dict.fromkeys(word for word in words if len(word) >= _SHORTEST_WORD and word not in _FUNCTION_WORDS))
 
 
 def without(rows: Iterable[Row], is_wanted: Callable[[str], bool]) -> list[Row]:
-    """Leave out files that are not wanted."""
+    """Drop rows of unwanted files."""
     return [row for row in rows if is_wanted(row.path)]
 
 

@@ -1,4 +1,4 @@
-"""Retrieval sets on disk: `corpus/`, `queries.jsonl`, `qrels.tsv`, and where they come from in `SOURCE.md`.
+"""Retrieval sets on disk: `corpus/`, `queries.jsonl`, `qrels.tsv`, and their origin in `SOURCE.md`.
 
 A query is `{"id", "text"}`; `"spans": [{"file", "start", "end"}]` adds the characters that answer it, or its lines
 (`start_line` and `end_line`, from 1, both of them within), and `"repo"` names the folder of the corpus that it is meant
@@ -41,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query with its judgements: the grade of each relevant path, and what answers it, if that is known.
+    """A query with its judgements: the grade of each relevant path, and the answering spans, if known.
 
     `spans` hold nothing but the answer, `targets` are places that a passage should come from.
     """
@@ -56,7 +56,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalSet:
-    """A set, with what was published about it; questions without a relevant document are left out and counted."""
+    """A set, with published results; questions without a relevant document are dropped and counted."""
 
     name: str
     corpus: Path
@@ -65,13 +65,13 @@ class RetrievalSet:
     published: str
 
     def repositories(self) -> Iterator[tuple[Path, tuple[Question, ...]]]:
-        """Yield what is to be indexed by itself, each with the questions that are meant for it."""
+        """Yield each repository to index separately, with its questions."""
         for name in sorted({question.repository for question in self.questions}):
             yield self.corpus / name, tuple(question for question in self.questions if question.repository == name)
 
 
 def load_set(directory: Path, *, at_most: int | None) -> RetrievalSet:
-    """Read a set; of more than `at_most` questions, some evenly spread ones are taken."""
+    """Read a set, with at most `at_most` questions, evenly sampled."""
     missing = [name for name in ("corpus", "queries.jsonl", "qrels.tsv") if not (directory / name).exists()]
     if missing:
         sys.exit(f"{directory} is no retrieval set: it has no {', '.join(missing)}")
@@ -109,7 +109,7 @@ def _question(fields: dict[str, Any], grades: dict[str, dict[str, int]]) -> Ques
 
 
 def _span(fields: dict[str, Any]) -> Span:
-    """Read a part of a file, or the whole of it where nothing says which part."""
+    """Parse a span, by default the whole file."""
     if "start" in fields:
         return Span(fields["file"], fields["start"], fields["end"])
     if "start_line" in fields:

@@ -1,4 +1,4 @@
-"""`scripts/eval symbols`: definitions and references of names in Python, beside those that jedi infers."""
+"""`scripts/eval symbols`: definitions and references of Python names, compared with those that jedi infers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Lines = set[tuple[str, int]]
 
 
 class _Sample(NamedTuple):
-    """A definition that jedi knows: its full name below its module, its place, and the lines that refer to it."""
+    """A definition that jedi finds: its qualified name, its position, and the lines that refer to it."""
 
     name: str
     place: tuple[str, int]
@@ -35,7 +35,7 @@ class _Sample(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """Numbers of lines: right ones, answered ones, and those that there are."""
+    """Numbers of lines: correct, returned and existing ones."""
 
     right: int
     answered: int
@@ -76,7 +76,7 @@ def _measured(tree: Path, data_dir: Path, n_names: int) -> tuple[_Counts, _Count
 
 
 def _samples(tree: Path, n_names: int) -> Iterator[_Sample]:
-    """Yield definitions with all that refers to them, as jedi sees it."""
+    """Yield definitions with all references, by jedi."""
     import jedi  # noqa: PLC0415 - only this measurement needs it
     from jedi.inference import references  # noqa: PLC0415
 

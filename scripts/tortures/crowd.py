@@ -1,4 +1,4 @@
-"""Lets writers, readers and servers at one index at once, and looks whether every answer is of one moment."""
+"""Runs writers, readers and servers concurrently on one index, and checks that every answer is one snapshot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOUND_NOTHING = 1
 
 @dataclass
 class _Crowd:
-    """The state that the crowd shares; each version of a file says in every line which one it is."""
+    """The shared state of the crowd; every line of a file contains the file's version."""
 
     torture: Torture
     roots: tuple[Path, Path]
@@ -58,7 +58,7 @@ class _Crowd:
 
 
 def crowd(torture: Torture) -> str:
-    """Run two writers, four readers that start anew for each question, and two servers."""
+    """Run two writers, four readers that restart for each query, and two servers."""
     roots = (torture.place / "one", torture.place / "two")
     shared = _Crowd(torture, roots, torture.place / "index")
     for root in roots:

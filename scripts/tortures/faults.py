@@ -1,4 +1,4 @@
-"""Writes of a run that fail in turn, and damaged files of an index: the next run, or the doctor, mends both."""
+"""Failing writes of a run, and damaged files of an index: the next run, or the doctor, repairs both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MERGE_AT: Final = 48
 
 
 def faults(torture: Torture) -> str:
-    """Try faults at all writes of a run in an order of rng, as many as `size` or as time allows."""
+    """Inject faults into the writes of a run in random order, up to `size` or the time limit."""
     root, before, truth_dir = torture.place / "tree", torture.place / "before", torture.place / "truth"
     plant_small(root)
     torture.result_of("the first run", Child(run_index, before, root, merge_at=_MERGE_AT))
@@ -53,7 +53,7 @@ def faults(torture: Torture) -> str:
 def _try_all(
     torture: Torture, points: list[tuple[str, int]], before: Path, truth: Any, data_dir: Path
 ) -> tuple[list[bool], list[str]]:
-    """Try a share of the faults; return whether each ended the run, and what went wrong."""
+    """Inject a share of the faults; return whether each ended the run, and the failures."""
     hits: list[bool] = []
     root = torture.place / "tree"
     for kind, at in points:
@@ -82,7 +82,7 @@ def _count_writes(data_dir: Path, root: Path) -> int:
 
 def _run_with_fault(data_dir: Path, root: Path, kind: str, at: int) -> str:
     if kind == "limit":
-        # The system refuses to let any file grow beyond a size, in the midst of whatever writes it: a later one is hit.
+        # The system refuses to let any file grow beyond a size, in the middle of a write: a later one is hit.
         largest = max(path.stat().st_size for path in data_dir.rglob("*") if path.is_file())
         limit = min(4096 * at + 1000, largest)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -145,7 +145,7 @@ class _Fault:
 
 
 def damage(torture: Torture) -> str:
-    """Damage `size` files one after the other, or as many as time allows, each of a copy of the same index."""
+    """Damage up to `size` files within the time limit, each in a copy of the same index."""
     root, before, data_dir = torture.place / "tree", torture.place / "before", torture.place / "index"
     plant_small(root)
     torture.result_of("a run without damage", Child(run_index, before, root, merge_at=_MERGE_AT))

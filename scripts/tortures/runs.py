@@ -1,4 +1,4 @@
-"""Runs that are killed, copied, repeated over changing trees or very large, each compared with an undisturbed one."""
+"""Runs that are killed, copied, very large, or repeated over changing trees, each compared with an undisturbed one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MERGE_AT: Final = 32_768
 
 
 def kills(torture: Torture) -> str:
-    """Kill `size` runs or as many as time allows, change the tree after each, and never repair anything."""
+    """Kill up to `size` runs within the time limit, change the tree after each, and never repair anything."""
     root, data_dir = torture.place / "tree", torture.place / "index"
     plant(root)
     started = time.monotonic()
@@ -70,7 +70,7 @@ def kills(torture: Torture) -> str:
 
 
 def _look(data_dir: Path) -> None:
-    """Check at once what must hold at every moment."""
+    """Check the invariants that must hold at every moment."""
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         if snapshot.chunks.count() != snapshot.words.count_rows():
             raise AssertionError(f"{snapshot.chunks.count()} chunks, {snapshot.words.count_rows()} rows of words")
@@ -80,7 +80,7 @@ def _look(data_dir: Path) -> None:
 
 
 def changes(torture: Torture) -> str:
-    """Run `size` rounds of some changes each, or as many as time allows."""
+    """Run up to `size` rounds of several changes each, within the time limit."""
     root = torture.place / "tree"
     plant(root)
     n_changes = n_rounds = 0
@@ -92,7 +92,7 @@ def changes(torture: Torture) -> str:
 
 
 def copies(torture: Torture) -> str:
-    """Stop a run, copy its files, let it go on; every other time copy without stopping it."""
+    """Suspend a run, copy its files, resume it; every other time copy without suspending it."""
     root, data_dir, copy = torture.place / "tree", torture.place / "index", torture.place / "copy"
     plant(root)
     n_copies = n_torn = 0
@@ -134,7 +134,7 @@ def _integrity(data_dir: Path) -> str:
 
 
 def sent(torture: Torture) -> str:
-    """Kill whoever sends, replaces, refreshes, deletes or restores documents, at every step that lasts.
+    """Kill processes that send, replace, refresh, delete or restore documents, at every step that takes time.
 
     The first round is made whole, however slow the machine is: no verb is left out.
     """
@@ -155,14 +155,14 @@ def sent(torture: Torture) -> str:
 
 
 def large(torture: Torture) -> str:
-    """Index a tree of about `size` chunks, and look at the most memory used."""
+    """Index a tree of about `size` chunks, and check the peak memory."""
     n_files = max(torture.size // _REAL_CHUNKS_PER_FILE, 1)
     make_tree(torture.place / "files", n_files=n_files, n_chunks_each=CHUNKS_PER_FILE)
     return _measured(torture, n_files)
 
 
 def many(torture: Torture) -> str:
-    """Index `size` files in one directory; only the first hold text, for the others it is their number that matters."""
+    """Index `size` files in one directory; only the first contain text, the others just exist."""
     directory = torture.place / "files"
     directory.mkdir()
     for number in range(torture.size):

@@ -1,4 +1,4 @@
-"""Directories and files that are swapped for links to a private tree while they are indexed: nothing of it comes in."""
+"""Directories and files that are swapped for links to a private tree during indexing: nothing private is indexed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _COLUMNS: Final = (
 
 
 def swaps(torture: Torture) -> str:
-    """Run the scenarios, then `size` rounds of rng, or as many as time allows."""
+    """Run the scenarios, then up to `size` random rounds within the time limit."""
     n_rounds = n_swaps = 0
     rounds = _rounds(torture.rng)
     while torture.goes_on(n_rounds):
@@ -111,7 +111,7 @@ class Stage:
         path.write_text(f"# Private {second}\n\nThe {first} of {path.name} is {second}.\n", encoding="utf-8")
 
     def change_files(self) -> None:
-        """Write something for a run to read, also where directories are swapped just now."""
+        """Write files for a run to read, even in directories that are being swapped."""
         for _ in range(_FILES_TO_CHANGE):
             path = self.root / self.rng.choice(DIRECTORIES) / f"file{self.rng.randrange(_N_FILES)}.md"
             # Whoever writes through a link would make the private tree public himself.
@@ -124,7 +124,7 @@ class Stage:
             self.torture.require(claim, f"{self.what}: {message}")
 
     def index(self, *, data_dir: Path | None = None, codes: tuple[int, ...] = (0,), is_named: bool = True) -> None:
-        """Run `dirindex index`, of the tree or of all that is indexed."""
+        """Run `dirindex index`, for the tree or for everything tracked."""
         words = (self.root,) if is_named else ()
         done = run_command(*CHEAP_COMMAND, "index", *words, "-q", "--data-dir", data_dir or self.data_dir)
         complaint = complaint_of(done, frozenset(codes))
@@ -140,7 +140,7 @@ class Stage:
             yield client
 
     def require_nothing_shown(self, client: RawClient) -> None:
-        """Ask a server for what is private, by search and by name, and look into its index."""
+        """Search a server for private content, by words and by name, and check its index."""
         first, second = self.words
         answer = json.dumps(client.call("search", query=f'"{first}"'))
         self.require(second not in answer, f"a search over MCP shows what is private: {answer[:300]}")
@@ -151,7 +151,7 @@ class Stage:
         self.require_nothing_private("while a server is asked")
 
     def require_nothing_private(self, when: str) -> None:
-        """Look for the words of the private tree in all of the index: names, titles, texts, words."""
+        """Check that no name, title, text or word of the index is private."""
         if (self.data_dir / "data.db").exists():
             problems = self.torture.result_of(when, Child(_private, self.data_dir, self.words))
             self.require(not problems, f"{when} the index has what is private: {problems}")
@@ -173,7 +173,7 @@ def _private(data_dir: Path, words: tuple[str, str]) -> list[str]:
 
 
 def _without_vectors(rows: dict[str, Any]) -> dict[str, Any]:
-    """Leave out the vectors, which servers made with the real model and commands without it; none may lack."""
+    """Remove the vectors, which differ between servers (real model) and commands; none may be missing."""
     files = {
         name: (texts, [None for vector in vectors if vector is None])
         for name, (texts, vectors) in rows["files"].items()
@@ -182,7 +182,7 @@ def _without_vectors(rows: dict[str, Any]) -> dict[str, Any]:
 
 
 class Swapper:
-    """Swaps one thing after the other, and puts each back."""
+    """Swaps one victim after another, and restores each."""
 
     def __init__(self, stage: Stage, victims: tuple[Path, ...]) -> None:
         self._stage, self._victims = stage, victims
@@ -209,7 +209,7 @@ class Swapper:
 
 @contextlib.contextmanager
 def swapped(stage: Stage, victim: Path, *, exchanges: bool = False) -> Iterator[None]:
-    """Put a link to the private tree in the place of a file or directory."""
+    """Replace a file or directory by a link to the private tree."""
     spare = victim.with_name(f".{victim.name}.spare")
     if exchanges and sys.platform == "linux":
         spare.symlink_to(stage.mirror_of(victim))
@@ -356,7 +356,7 @@ def _watched(stage: Stage, client: RawClient | None = None) -> None:
 
 
 def _wait_for_reading(stage: Stage) -> None:
-    """Wait until the run that was just started reads files, or has done so already."""
+    """Wait until the run that was just started reads files, or has read them."""
     address, until = f"file:{stage.data_dir / 'data.db'}?mode=ro", time.monotonic() + _PATIENCE_SECONDS
     with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
         [n_before] = connection.execute("SELECT count(*) FROM runs").fetchone()
@@ -369,7 +369,7 @@ def _wait_for_reading(stage: Stage) -> None:
 
 
 def _finish_index(client: RawClient, **arguments: Any) -> None:
-    """Call the tool until no run of it goes on; it may well be refused."""
+    """Call the tool until no run of it is in progress; a refusal is accepted."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < until:
         result = client.call("index", wait_seconds=20, **arguments)

@@ -1,4 +1,4 @@
-"""Workbench of all tortures: a tree with random changes, runs in processes of their own, and their comparison."""
+"""Workbench of all tortures: a randomly changing tree, runs in separate processes, and comparison of indexes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BUG = re.compile(rb"this is a bug(?: \(\w+)?|Traceback \(most recent call last\
 _MEMORY_BYTES = 6 << 30
 _WORDS = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau".split()
 _ROUNDING = 0.01
-"""So far off a number may be that went through the embedded store."""
+"""Tolerance of a number that passed through the embedded store."""
 
 _MERGE_AT = 256
 _PARTS = ("walk", "indexing", "storage/documents", "parsing", "text", "search")
@@ -54,7 +54,7 @@ _LARGE_CHARS = 300_000
 
 @dataclass
 class Torture:
-    """One part of one run: its random numbers, directory and time limit, and the failures so far."""
+    """One part of one run: its random generator, directory and time limit, and the failures so far."""
 
     seed: int
     place: Path
@@ -70,7 +70,7 @@ class Torture:
         self.place.mkdir(parents=True)
 
     def goes_on(self, n_done: int) -> bool:
-        """Whether less was done than was asked for, nothing failed, and there is time."""
+        """Whether rounds and time remain, and nothing failed."""
         return n_done < self.size and not self.failures and time.monotonic() - self.started < self.seconds
 
     def require(self, claim: bool, message: str) -> None:  # noqa: FBT001 - read as an assertion
@@ -79,7 +79,7 @@ class Torture:
             print(f"    FAILED: {printable(message)}", flush=True)
 
     def result_of(self, what: str, child: Child) -> Any:
-        """Wait for a child that must not fail, and return its result."""
+        """Wait for a child process that must succeed, and return its result."""
         code, result = child.wait()
         self.require(code == 0, f"{what} ends with {code}: {result}")
         return result if code == 0 else None
@@ -91,7 +91,7 @@ class Torture:
             self.require(not problems, f"{what}: {'; '.join(problems[:5])}")
 
     def compare_with_fresh(self, data_dir: Path, root: Path, what: str) -> None:
-        """Complete an index without disturbing it, and compare it with a new one."""
+        """Complete an index undisturbed, and compare it with a new one."""
         fresh = self.place / "fresh"
         shutil.rmtree(fresh, ignore_errors=True)
         for place in (data_dir, fresh):
@@ -101,14 +101,14 @@ class Torture:
 
 
 def remove(place: Path) -> None:
-    """Remove a tree that may be deeper than Python's own way can go."""
+    """Remove a tree that may be too deep for shutil."""
     subprocess.run(["rm", "-rf", place], check=True)  # noqa: S603, S607 - a directory of ours
 
 
 def run_command(
     *words: str | os.PathLike[str], seconds: float = 600.0, **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a command within limits of memory and time; one that is late is killed with all that it started."""
+    """Run a command within limits of memory and time; at the time limit, it is killed with its descendants."""
     process = start_command(*words, **options)
     try:
         stdout, stderr = process.communicate(timeout=seconds)
@@ -126,7 +126,7 @@ def start_command(*words: str | os.PathLike[str], **options: Any) -> subprocess.
 
 
 def complaint_of(done: subprocess.CompletedProcess[bytes], codes: frozenset[int]) -> str:
-    """Return what is wrong with the end of a command; nothing if nothing."""
+    """Return the problem with the outcome of a command; "" if there is none."""
     if bug := _BUG.search(done.stderr):
         return f"ends with {done.returncode} and says '{bug[0].decode()}'"
     return "" if done.returncode in codes else f"ends with {done.returncode}: {done.stderr[-300:]!r}"
@@ -138,7 +138,7 @@ def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
 
 
 def try_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> IndexReport:
-    """Index a tree in this process, as far as that goes, in small batches so that there are many of them."""
+    """Index a tree in this process as far as possible, in many small batches."""
     EmbeddedVectorStore.merge_at, EmbeddedVectorStore.min_pending_to_merge = merge_at, max(merge_at // 3, 1)
     # A few merges make a graph, and some more the next one.
     EmbeddedVectorStore.graph_from_kb, EmbeddedVectorStore.max_segment_kb = merge_at, 2 * merge_at
@@ -150,21 +150,21 @@ def try_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> Index
 
 
 def run_index(data_dir: Path, root: Path, *, merge_at: int = _MERGE_AT) -> None:
-    """Index a tree in this process, all of it."""
+    """Index a whole tree in this process."""
     report = try_index(data_dir, root, merge_at=merge_at)
     if report.outcome is not Outcome.COMPLETED or report.failures:
         raise RuntimeError(f"the run ended as {report.outcome}: {report.failures[:3]}")
 
 
 def problems_of(data_dir: Path, *, repairs: bool = False) -> list[str]:
-    """Return what the doctor finds, or is left after its repair."""
+    """Return the problems that the doctor finds, or that remain after its repair."""
     app = cheap_app(data_dir)
     findings = app.doctor.repair() if repairs else app.doctor.check()
     return [finding.message for finding in findings if finding.verdict is Verdict.PROBLEM]
 
 
 class Child:
-    """A function at work in a process of its own, in a group that can be killed as one."""
+    """A function in a separate process, whose process group can be killed."""
 
     def __init__(self, function: Callable[..., object], *arguments: object, **options: object) -> None:
         self._result, write_end = os.pipe()
@@ -178,7 +178,7 @@ class Child:
         os.close(write_end)
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether it ends within so many seconds."""
+        """Whether it ends within a time limit."""
         return bool(select.select([self._result], [], [], seconds)[0])
 
     def kill(self) -> None:
@@ -205,7 +205,7 @@ def _work(function: Callable[[], object], write_end: int) -> NoReturn:
 
 
 def contents(data_dir: Path) -> dict[str, Any]:
-    """Return all that a search can see: files, texts, words and vectors."""
+    """Return everything searchable: files, texts, words and vectors."""
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=DIMENSIONS)
     nearest, vectors_by_id = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
@@ -249,7 +249,7 @@ def plant_small(root: Path) -> None:
 
 
 def plant(root: Path) -> None:
-    """Write a tree of real files, a part of this package, with one that is large enough for a worker process."""
+    """Write a tree of real files from this package, one of them large enough for a worker process."""
     for part in _PARTS:
         shutil.copytree(PACKAGE / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
     sources = "".join(path.read_text(encoding="utf-8") for path in sorted((PACKAGE / "walk").glob("*.py")))
@@ -263,7 +263,7 @@ def some_text(rng: random.Random) -> str:
 
 
 def mutate(root: Path, rng: random.Random) -> str:
-    """Change a tree in one of the ways in which trees change; return its name."""
+    """Apply a random kind of change to a tree; return its name."""
     paths = [path for path in sorted(root.rglob("*")) if not path.name.startswith(".")]
     files = [path for path in paths if path.is_file() and not path.is_symlink()]
     directories = [path for path in paths if path.is_dir()]
@@ -275,7 +275,7 @@ def mutate(root: Path, rng: random.Random) -> str:
 
 @dataclass(frozen=True)
 class _Chosen:
-    """The parts of a tree that a change is about."""
+    """The parts of a tree that a change affects."""
 
     root: Path
     file: Path
@@ -289,7 +289,7 @@ class _Chosen:
         return some_text(self.rng)
 
     def new(self, name: str) -> Path:
-        """Return a path for something new, next to anything."""
+        """Return a path for a new file, beside a random one."""
         return self.rng.choice((self.root, self.directory, self.file.parent)) / f"{self.rng.randrange(10**6)}{name}"
 
     def written(self, path: Path) -> Path:

@@ -315,7 +315,7 @@ def test_work_whose_process_died_is_shown_as_failed(site: Site) -> None:
     row = Operations(registry).begin(OperationKind.PURGE, "birds", {})
     registry.close()
     shown = site.ask("GET", f"operations/birds.{row.name}").json
-    assert (shown["state"], shown["message"]) == ("failed", "its process ended without a word")
+    assert (shown["state"], shown["message"]) == ("failed", "its process ended unexpectedly")
     assert site.ended(site.ask("POST", "admin/purge", {"collection": "birds"}))["state"] == "completed"
 
 

@@ -415,9 +415,9 @@ def test_a_row_of_the_table_is_a_format(filled: Index, out: Path, monkeypatch: p
 
 def test_what_could_steer_a_terminal_is_not_shown_on_one() -> None:
     with pytest.raises(UsageError, match="CSV contains raw text") as caught:
-        formats.require_harmless(formats.named_format("csv"))
+        formats.require_printable(formats.named_format("csv"))
     assert caught.value.hint == "write it to a file, or as jsonl"
-    formats.require_harmless(formats.named_format("jsonl"))
+    formats.require_printable(formats.named_format("jsonl"))
 
 
 def test_a_database_is_not_written_to_a_stream(filled: Index) -> None:

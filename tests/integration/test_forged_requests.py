@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from directory_indexer.config.services import allowance_of
+from directory_indexer.config.services import parse_host_rule
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.integrations.converting import fetching
 from directory_indexer.integrations.converting.destinations import Destinations, addresses_of, is_public
@@ -195,7 +195,7 @@ def port() -> Iterator[int]:
 
 def site(port: int) -> Destinations:
     """Allow what plays the internet in a test: one address of this machine, at its port."""
-    return Destinations((allowance_of(f"127.0.0.1:{port}"),))
+    return Destinations((parse_host_rule(f"127.0.0.1:{port}"),))
 
 
 def look_up(host: str, _: int) -> list[str]:
@@ -388,7 +388,7 @@ def test_a_drip_of_bytes_ends_in_time(port: int, monkeypatch: pytest.MonkeyPatch
 def test_an_operator_allows_hosts_networks_and_ports(allowed: str, url: str, address: str, *, may: bool) -> None:
     host, _, port = url.partition("://")[2].strip("/").partition(":")
     number = int(port or (443 if url.startswith("https") else 80))
-    assert Destinations((allowance_of(allowed),)).may_reach(host, address, number) is may
+    assert Destinations((parse_host_rule(allowed),)).may_reach(host, address, number) is may
 
 
 @pytest.mark.parametrize(
@@ -397,4 +397,4 @@ def test_an_operator_allows_hosts_networks_and_ports(allowed: str, url: str, add
 )
 def test_what_allows_nothing_clear_is_a_mistake(written: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the configuration says it in words
-        allowance_of(written)
+        parse_host_rule(written)

@@ -16,7 +16,7 @@ from directory_indexer.integrations.assistants.client_table import CLIENTS, clie
 from directory_indexer.integrations.assistants.clients import Client, Launch, Part, resolve_place, snippet
 from directory_indexer.integrations.assistants.config_files import read_file, remove_file
 from directory_indexer.integrations.assistants.formats import FORMATS, FormatName
-from directory_indexer.integrations.assistants.planning import Action, found_clients, has_plugin
+from directory_indexer.integrations.assistants.planning import Action, has_plugin, installed_clients
 from directory_indexer.integrations.assistants.record import NAME
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.installs import change_lines
@@ -67,7 +67,7 @@ def test_the_server_is_where_the_client_looks_for_it(home: Home, client: Client)
     text = path.read_text(encoding="utf-8")
     assert text.rstrip("\n") == snippet(client, LAUNCH)
     assert LAUNCH.command in text
-    assert found_clients([client], home.system) == [client]
+    assert installed_clients([client], home.system) == [client]
 
 
 @of_each_client

@@ -332,7 +332,7 @@ def test_an_account_in_the_address_of_a_result_is_not_used(server: ReadingServer
 
 def test_a_result_without_an_address_is_not_looked_for(server: ReadingServer) -> None:
     server.fail(status=202, size=LARGE)
-    assert "did not say where the result will be" in refused(server, "azure")
+    assert "did not name the URL of the result" in refused(server, "azure")
     assert n_asked(server, "GET") == 1  # that of the empty page
 
 

@@ -16,7 +16,7 @@ from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.scanned_pictures import picture_page_key
-from directory_indexer.ocr.engine import PageEstimate, ReadingUsage
+from directory_indexer.ocr.engine import OcrUsage, PageEstimate
 from directory_indexer.ocr.remote import ServiceReader
 from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.ocr.service import Access
@@ -39,7 +39,7 @@ class Service:
     recipe: str = "service 1"
     place: str = "the service"
     concurrency: int = 3
-    usage: ReadingUsage = field(default_factory=ReadingUsage)
+    usage: OcrUsage = field(default_factory=OcrUsage)
     n_taken: int = 0
     all_taken: threading.Barrier = field(default_factory=lambda: threading.Barrier(3))
     lock: threading.Lock = field(default_factory=threading.Lock)

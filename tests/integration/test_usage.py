@@ -23,7 +23,7 @@ from transcripts import (
 
 from directory_indexer.api.reports import usage_answer
 from directory_indexer.formats.transcripts.events import ToolKind
-from directory_indexer.integrations.usage import Usage, Use, usage_in
+from directory_indexer.integrations.usage import ToolUse, Usage, usage_in
 
 SAID = (
     ("user", "Where are keys rotated?"),
@@ -98,7 +98,7 @@ def test_a_session_of_many_files_is_one(tmp_path: Path) -> None:
 
 
 def test_three_bytes_are_a_token() -> None:
-    use = Use(ToolKind.READ, n_calls=3, n_bytes=3000, most_bytes=2001, n_unknown=1)
+    use = ToolUse(ToolKind.READ, n_calls=3, n_bytes=3000, most_bytes=2001, n_unknown=1)
     (entry,) = usage_answer(Usage(uses={ToolKind.READ: use})).tools
     assert (entry.tokens, entry.tokens_per_call, entry.most_tokens) == (1000, 500, 667)
 

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from directory_indexer.integrations.previewing.requests import ColourRequest, Colours
-from directory_indexer.integrations.previewing.work import WarmWorker, answer
+from directory_indexer.integrations.previewing.workers import WarmWorker, answer
 from directory_indexer.parsing.tasks import WorkerFailure
 
 

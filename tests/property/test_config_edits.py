@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from directory_indexer.config.sources import parse_jsonc
-from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing, missing_containers
-from directory_indexer.integrations.assistants.formats import BEGIN, END, TOML, Marked
+from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState, missing_containers
+from directory_indexer.integrations.assistants.formats import BEGIN, END, TOML, MarkedBlock
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.integrations.assistants.planning import splice
 from directory_indexer.integrations.assistants.yaml_text import YAML
@@ -58,7 +58,7 @@ def test_json_gains_the_entry_and_nothing_else(text: str, keys: tuple[str, ...])
     before: Any = parse_jsonc(text)
     made = missing_containers(before, keys)
     after = JSON.with_entry(text, keys, VALUE)
-    assert JSON.standing(after, keys, VALUE) is Standing.SAME
+    assert JSON.state(after, keys, VALUE) is EntryState.SAME
     assert splice(text, after)[1] == ""
     without = JSON.without_entry(after, keys, VALUE, made=made)
     assert parse_jsonc(without) == before
@@ -79,7 +79,7 @@ def test_any_text_is_edited_as_json_or_refused(text: str) -> None:
         after = JSON.with_entry(text, ("a", "dirindex"), VALUE)
     except EditRefusedError:
         return
-    assert JSON.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
+    assert JSON.state(after, ("a", "dirindex"), VALUE) is EntryState.SAME
 
 
 TOML_LEAVES = st.booleans() | st.integers(-9, 9) | st.text(st.sampled_from("ab\"'# \n[]="), max_size=5)
@@ -159,9 +159,9 @@ def read(text: str) -> dict[str, Any]:
 def test_yaml_gains_the_entry_and_nothing_else(text: str) -> None:
     keys = ("extensions", "dirindex")
     before = read(text)
-    made = missing_containers(YAML.reads_as(text), keys)
+    made = missing_containers(YAML.parsed(text), keys)
     after = YAML.with_entry(text, keys, VALUE)
-    assert YAML.standing(after, keys, VALUE) is Standing.SAME
+    assert YAML.state(after, keys, VALUE) is EntryState.SAME
     assert read(after) == before | {"extensions": (before.get("extensions") or {}) | {"dirindex": VALUE}}
     assert splice(text, after)[1].strip() in {"", "{}"}
     now = read(YAML.without_entry(after, keys, VALUE, made=made))
@@ -174,7 +174,7 @@ def test_any_text_is_edited_as_yaml_or_refused(text: str) -> None:
         after = YAML.with_entry(text, ("a", "dirindex"), VALUE)
     except EditRefusedError:
         return
-    assert YAML.standing(after, ("a", "dirindex"), VALUE) is Standing.SAME
+    assert YAML.state(after, ("a", "dirindex"), VALUE) is EntryState.SAME
     try:
         before = read(text)
     except ruamel.yaml.error.YAMLError:
@@ -185,16 +185,16 @@ def test_any_text_is_edited_as_yaml_or_refused(text: str) -> None:
 @given(st.text(st.sampled_from("a#\n\r- "), max_size=20), st.text(st.sampled_from("b\n"), max_size=5))
 def test_a_block_comes_and_goes_at_the_end(text: str, later: str) -> None:
     text = text.replace("\r", "").replace("\n", "\r\n") if "\r" in text else text
-    after = Marked().with_entry(text, (), "Say so.")
-    assert Marked().standing(after, (), "Say so.") is Standing.SAME
-    without = Marked().without_entry(after + later, (), "", made=0)
+    after = MarkedBlock().with_entry(text, (), "Say so.")
+    assert MarkedBlock().state(after, (), "Say so.") is EntryState.SAME
+    without = MarkedBlock().without_entry(after + later, (), "", made=0)
     assert without.split() == (text + " " + later).split()
 
 
 @pytest.mark.parametrize("text", [BEGIN, END, f"{END}{BEGIN}"])
 def test_half_a_block_is_refused(text: str) -> None:
     with pytest.raises(EditRefusedError):
-        Marked().standing(text, (), "")
+        MarkedBlock().state(text, (), "")
 
 
 def _comments(text: str) -> int:

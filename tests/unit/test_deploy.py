@@ -74,7 +74,7 @@ def test_what_is_configured_is_a_key_of_the_configuration() -> None:
     assert len(settings) == sum(name.startswith("DIRINDEX_") for name in configured)
     for one in settings:
         assert one.key in KEYS
-        assert not list(KEYS[one.key].kind.mistakes(one.value)), one
+        assert not list(KEYS[one.key].type.issues(one.value)), one
 
 
 def test_probes_ask_what_is_answered_without_a_key_and_by_whatever_name() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from directory_indexer.config.services import allowance_of
+from directory_indexer.config.services import parse_host_rule
 from directory_indexer.core.errors import UsageError
 from directory_indexer.integrations.converting.destinations import (
     Destinations,
@@ -152,7 +152,7 @@ def test_an_address_of_this_machine_or_in_a_network_of_its_interfaces_is_not_pub
     assert is_public("52.10.16.1", own)
     with pytest.raises(UsageError, match="leads into a private network"):
         checked_addresses("a.example", 80, destinations=Destinations(), look_up=lambda *_: [address], own=own)
-    assert Destinations((allowance_of("a.example"),)).may_reach("a.example", address, 80, own=own)
+    assert Destinations((parse_host_rule("a.example"),)).may_reach("a.example", address, 80, own=own)
 
 
 def test_this_machine_knows_its_own_addresses() -> None:
@@ -166,4 +166,4 @@ def test_this_machine_knows_its_own_addresses() -> None:
     "address", ["169.254.169.254", "168.63.129.16", "192.0.0.192", "100.100.100.200", "fd00:ec2::254", "fd20:ce::254"]
 )
 def test_a_name_that_is_allowed_does_not_lead_to_what_a_cloud_tells_its_machines(address: str) -> None:
-    assert not Destinations((allowance_of("*.corp"),)).may_reach("wiki.corp", address, 80)
+    assert not Destinations((parse_host_rule("*.corp"),)).may_reach("wiki.corp", address, 80)

@@ -15,7 +15,7 @@ import directory_indexer
 from directory_indexer.integrations.assistants.client_table import (
     CLIENTS,
     added_context,
-    announcement,
+    hook_command,
     session_text,
     skill_text,
 )
@@ -63,7 +63,7 @@ def test_the_skill_names_tools_that_there_are() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sh")
 def test_a_hook_prints_what_it_is_to_add() -> None:
-    command = announcement(added_context())
+    command = hook_command(added_context())
     printed = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True, text=True).stdout
     assert json.loads(printed) == added_context()
     assert command.count("'") == 2  # PowerShell reads it in the same way

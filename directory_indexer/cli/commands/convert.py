@@ -11,9 +11,9 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import path_of_place, resolved_path
 
 with lazily:
-    from directory_indexer.api.contents import converted
+    from directory_indexer.api.contents import converted_text
     from directory_indexer.integrations.converting.converter import is_url
-    from directory_indexer.integrations.exporting.target import draft_of, require_free
+    from directory_indexer.integrations.exporting.target import require_free, staged_file
     from directory_indexer.text import results
 
 
@@ -46,10 +46,10 @@ def convert(call: ConvertCall) -> None:
     else:
         text = app.converter.convert_file(resolved_path(parse_path(call.source)))
     if place:
-        with draft_of(place, force=call.force) as draft:
+        with staged_file(place, force=call.force) as draft:
             Path(draft).write_bytes(text.encode("utf-8", "replace"))
     if call.as_json:
-        output.record(converted(call.source, None if place else text, file=place))
+        output.record(converted_text(call.source, None if place else text, file=place))
     elif not place:
         output.data(results.markdown(text, for_terminal=output.is_terminal))
 

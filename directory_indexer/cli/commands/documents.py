@@ -27,11 +27,11 @@ with lazily:
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest, Wait
     from directory_indexer.collections.originals import open_original
-    from directory_indexer.integrations.exporting.target import draft_of, require_free
+    from directory_indexer.integrations.exporting.target import require_free, staged_file
     from directory_indexer.search.texts import Selection, Unit
     from directory_indexer.storage.registry.stored_documents import State
     from directory_indexer.text import json_pages, results
-    from directory_indexer.text.reports import document_lines, fact_lines, sent_lines
+    from directory_indexer.text.reports import document_fact_lines, document_lines, sent_lines
 
 
 _Id = Annotated[str, Argument("The id of a document, from dirindex documents list.", metavar="ID")]
@@ -87,7 +87,7 @@ def get_document(call: GetDocumentCall) -> None:
         if call.as_json:
             output.record(entry)
         else:
-            output.lines(fact_lines(entry))
+            output.lines(document_fact_lines(entry))
         return
     selection = Selection(Unit.LINES, *parse_range(call.lines, "--lines")) if call.lines else None
     file_text = operations.text(call.collection or DEFAULT, call.doc_id, selection)
@@ -123,7 +123,7 @@ def get_original(call: GetOriginalCall) -> None:
             return
         target = path_of_place(call.file)
         require_free(target, app.policies.walk.own, force=call.force)
-        with draft_of(target, force=call.force) as draft, open(draft, "wb") as copy:
+        with staged_file(target, force=call.force) as draft, open(draft, "wb") as copy:
             shutil.copyfileobj(source, copy)
     output.notes([f"{call.file} holds {original.document.filename}"])
 

@@ -14,12 +14,12 @@ from directory_indexer.core.paths import path_of_place, resolved_path
 from directory_indexer.integrations.exporting.formats import (
     EXPORT_FORMATS,
     ExportFormat,
-    any_of,
+    alternatives,
     export_format,
     format_names,
     is_standard_output,
     named_format,
-    require_harmless,
+    require_printable,
 )
 
 with lazily:
@@ -31,8 +31,8 @@ with lazily:
     from directory_indexer.text import reports
     from directory_indexer.text.formatting import plain
 
-_TITLES = any_of(row.title for row in EXPORT_FORMATS)
-_SUFFIXES = any_of(row.suffixes[0] for row in EXPORT_FORMATS)
+_TITLES = alternatives(row.title for row in EXPORT_FORMATS)
+_SUFFIXES = alternatives(row.suffixes[0] for row in EXPORT_FORMATS)
 
 
 class ExportCall(VerboseCall):
@@ -84,7 +84,7 @@ def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
     if output.as_json:
         raise UsageError("standard output cannot hold both the export and --json", hint="name a file to write")
     if output.is_terminal:
-        require_harmless(request.format)
+        require_printable(request.format)
     app.exporter.to_stream(output.stream(), request)
 
 

@@ -25,9 +25,9 @@ with lazily:
         Removal,
         apply_installation,
         apply_removal,
-        found_clients,
         has_plugin,
-        recording,
+        installed_clients,
+        lock_record,
     )
     from directory_indexer.integrations.assistants.record import read_record
     from directory_indexer.text.formatting import count
@@ -88,7 +88,7 @@ def install(call: InstallCall) -> ExitCode:
     failures = []
     if not call.dry_run and plan.after != plan.before:
         _require_consent(plan, output, is_named=bool(named), yes=call.yes)
-        with recording(loaded.data_dir, plan):
+        with lock_record(loaded.data_dir, plan):
             failures = change.apply(plan, loaded.data_dir)
     if call.as_json:
         output.record(install_answer(plan, failures, is_dry_run=call.dry_run))
@@ -137,7 +137,7 @@ def installation(clients: Sequence[Client], parts: Sequence[Part], arguments: Se
         UsageError: no client is found, or a named one has no place for the parts.
     """
     system = this_system()
-    chosen = clients or found_clients(client_table.CLIENTS.values(), system)
+    chosen = clients or installed_clients(client_table.CLIENTS.values(), system)
     if not chosen:
         raise UsageError("no assistant was found on this machine", hint=f"name one: {', '.join(client_table.CLIENTS)}")
     parts_by_client = [

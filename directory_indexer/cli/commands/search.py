@@ -166,7 +166,7 @@ def _exit_code(*, is_good: bool) -> ExitCode:
 
 
 def _request(call: SearchCall) -> tuple[SearchRequest, tuple[object, ...]]:
-    """Return the request that a command line means, and the key of the cursors of its answer."""
+    """Return the request of a command line, and the key of the cursors of its answer."""
     query, places = _query_and_places(_initial_query(call.query, is_interactive=call.interactive), call.others)
     query, *queries = (f"{text} -is:test" if call.no_tests else text for text in (query, *call.also))
     scope = tuple(dict.fromkeys(map(resolved_path, places)))
@@ -199,7 +199,7 @@ def _initial_query(query: str | None, *, is_interactive: bool) -> str:
 
 
 def _open_collections(app: App, *, has_others: bool) -> Collections:
-    """Return the collections of an index, of which a server shares only the first with other processes."""
+    """Return the collections of an index; a server shares only the default one with other processes."""
     if has_others:
         current_caller().require_same_process()
     return Collections(app)
@@ -287,7 +287,7 @@ def working_directory() -> FilePath | None:
 
 
 def root_around(app: App, directory: Path) -> FilePath:
-    """Return the innermost tracked directory around a directory, or that itself if tracked ones are below it.
+    """Return the innermost tracked directory around a directory, or itself if it contains tracked ones.
 
     Raises:
         NotIndexedError: there is neither.

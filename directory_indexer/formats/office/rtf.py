@@ -34,15 +34,17 @@ _TIMES: Final = frozenset({"creatim", "revtim"})
 _HEADER: Final = b"{\\rtf"
 _BOXES: Final = frozenset({"shptxt", "dptxbxtext"})
 _RUNNING: Final = frozenset({"header", "headerf", "headerl", "headerr", "footer", "footerf", "footerl", "footerr"})
-_MARKS: Final = frozenset({"listtext", "pntext"})
-_DESTINATIONS: Final = _BOXES | _RUNNING | _MARKS | INFO | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
+_MARKERS: Final = frozenset({"listtext", "pntext"})
+_DESTINATIONS: Final = (
+    _BOXES | _RUNNING | _MARKERS | INFO | {"footnote", "annotation", "atnauthor", "stylesheet", "info"}
+)
 _HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _BODY_LEVEL: Final = 9
 _MAX_DEPTH: Final = 8
-_MAX_MARK: Final = 40
+_MAX_MARKER: Final = 40
 _MAX_NAME: Final = 200
 
-_JOINING: Final = frozenset({"clmrg", "clvmrg"})
+_MERGING: Final = frozenset({"clmrg", "clvmrg"})
 _MAX_CELLS: Final = 1_000
 """The most cells of a row whose form is kept; word processors have 63."""
 
@@ -240,7 +242,7 @@ class OpenTable:
 
     def control(self, word: str) -> None:
         """Apply a control word that shapes cells."""
-        if word in _JOINING:
+        if word in _MERGING:
             self._form.add(word)
         elif word == "trowd":
             self._forms.clear()
@@ -324,8 +326,8 @@ class _Reader:
             end(flow)
             return
         text = "".join(self._collected)
-        if destination in _MARKS:
-            self._flows[-1].mark = _mark(text)
+        if destination in _MARKERS:
+            self._flows[-1].mark = _list_marker(text)
         elif destination == "atnauthor":
             self._author = " ".join(text.split())
         elif destination in INFO:
@@ -418,8 +420,8 @@ def _level(outline: int | None) -> int:
     return outline + 1 if outline is not None and 0 <= outline < _BODY_LEVEL else 0
 
 
-def _mark(text: str) -> str:
-    mark = text.strip()[:_MAX_MARK]
+def _list_marker(text: str) -> str:
+    mark = text.strip()[:_MAX_MARKER]
     return mark if any(map(str.isalnum, mark)) and (len(mark) > 1 or mark.isdecimal()) else "-"
 
 

@@ -20,32 +20,32 @@ from directory_indexer.integrations.assistants.formats import FormatName
 
 
 def at_home(path: str) -> Place:
-    """Return a place below the home directory."""
+    """Return a path below the home directory."""
     return Place(Base.HOME, path)
 
 
 def in_config(path: str, windows: str = "") -> Place:
-    """Return a place below the user's configuration directory; `windows` is the path below AppData."""
+    """Return a path below the user's configuration directory; `windows` is the one below AppData."""
     return Place(Base.CONFIG, path, windows)
 
 
 def in_application(path: str) -> Place:
-    """Return a place below the system's directory of application data."""
+    """Return a path below the system's directory of application data."""
     return Place(Base.APPLICATION, path)
 
 
-def of_claude(path: str) -> Place:
-    """Return a place in the directory of Claude Code."""
+def in_claude(path: str) -> Place:
+    """Return a path in the directory of Claude Code."""
     return Place(Base.HOME, f".claude/{path}", variable="CLAUDE_CONFIG_DIR", inner=path)
 
 
-def of_codex(path: str) -> Place:
-    """Return a place in the directory of Codex."""
+def in_codex(path: str) -> Place:
+    """Return a path in the directory of Codex."""
     return Place(Base.HOME, f".codex/{path}", variable="CODEX_HOME", inner=path)
 
 
-def of_copilot(path: str) -> Place:
-    """Return a place in the directory of the GitHub Copilot CLI."""
+def in_copilot(path: str) -> Place:
+    """Return a path in the directory of the GitHub Copilot CLI."""
     return Place(Base.HOME, f".copilot/{path}", variable="COPILOT_HOME", inner=path)
 
 
@@ -55,7 +55,7 @@ def servers(key: str, entry: Callable[[Launch], object], *places: Place) -> Targ
 
 
 def skill(place: Place) -> Target:
-    """Return a target for the skill in a file of its own."""
+    """Return a target for the skill, a separate file."""
     return Target((place,), FormatName.WHOLE, (), lambda _: skill_text())
 
 
@@ -65,7 +65,7 @@ def rule_block(*places: Place) -> Target:
 
 
 def rule_file(place: Place, front_matter: str = "") -> Target:
-    """Return a target for the rules in a file of their own, below the front matter that the assistant requires."""
+    """Return a target for the rules in a separate file, below the front matter that the assistant requires."""
     return Target((place,), FormatName.WHOLE, (), lambda _: rule_text(front_matter))
 
 
@@ -73,14 +73,14 @@ def group_hook(place: Place, **matcher: str) -> Target:
     """Return a target for the hook at the start of a session, in the schema of Claude Code."""
 
     def entry(_: Launch) -> object:
-        return {**matcher, "hooks": [{"type": "command", "command": announcement(added_context())}]}
+        return {**matcher, "hooks": [{"type": "command", "command": hook_command(added_context())}]}
 
     return Target((place,), FormatName.JSON, ("hooks", "SessionStart", IN_LIST), entry)
 
 
 def cursor_hook(_: Launch) -> object:
     """Return the hook in the schema of Cursor."""
-    return {"command": announcement({"additional_context": session_text()})}
+    return {"command": hook_command({"additional_context": session_text()})}
 
 
 _SHARED_SKILL: Final = skill(at_home(".agents/skills/dirindex/SKILL.md"))
@@ -90,16 +90,16 @@ _CLIENTS: Final = (
     Client(
         "claude-code",
         "Claude Code",
-        (of_claude(""), at_home(".claude.json")),
+        (in_claude(""), at_home(".claude.json")),
         {
             Part.MCP: servers(
                 "mcpServers",
                 server_entries.typed,
                 Place(Base.HOME, ".claude.json", variable="CLAUDE_CONFIG_DIR", inner=".claude.json"),
             ),
-            Part.SKILL: skill(of_claude("skills/dirindex/SKILL.md")),
-            Part.HOOKS: group_hook(of_claude("settings.json"), matcher="startup|clear|compact"),
-            Part.RULES: rule_block(of_claude("CLAUDE.md")),
+            Part.SKILL: skill(in_claude("skills/dirindex/SKILL.md")),
+            Part.HOOKS: group_hook(in_claude("settings.json"), matcher="startup|clear|compact"),
+            Part.RULES: rule_block(in_claude("CLAUDE.md")),
         },
         "~/.claude.json, or .mcp.json in a project",
         "https://code.claude.com/docs/en/mcp",
@@ -119,14 +119,14 @@ _CLIENTS: Final = (
     Client(
         "codex",
         "Codex",
-        (of_codex(""),),
+        (in_codex(""),),
         {
             Part.MCP: Target(
-                (of_codex("config.toml"),), FormatName.TOML, ("mcp_servers", SERVER_NAME), server_entries.codex
+                (in_codex("config.toml"),), FormatName.TOML, ("mcp_servers", SERVER_NAME), server_entries.codex
             ),
             Part.SKILL: _SHARED_SKILL,
-            Part.HOOKS: group_hook(of_codex("hooks.json"), matcher="startup|clear"),
-            Part.RULES: rule_block(of_codex("AGENTS.md")),
+            Part.HOOKS: group_hook(in_codex("hooks.json"), matcher="startup|clear"),
+            Part.RULES: rule_block(in_codex("AGENTS.md")),
         },
         "~/.codex/config.toml",
         "https://learn.chatgpt.com/docs/extend/mcp",
@@ -299,11 +299,11 @@ _CLIENTS: Final = (
     Client(
         "copilot-cli",
         "GitHub Copilot CLI",
-        (of_copilot(""),),
+        (in_copilot(""),),
         {
-            Part.MCP: servers("mcpServers", server_entries.copilot, of_copilot("mcp-config.json")),
+            Part.MCP: servers("mcpServers", server_entries.copilot, in_copilot("mcp-config.json")),
             Part.SKILL: _SHARED_SKILL,
-            Part.RULES: rule_block(of_copilot("copilot-instructions.md")),
+            Part.RULES: rule_block(in_copilot("copilot-instructions.md")),
         },
         "~/.copilot/mcp-config.json",
         "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
@@ -372,7 +372,7 @@ def rule_text(front_matter: str = "") -> str:
     return f"---\n{front_matter}\n---\n\n{session_text()}\n" if front_matter else f"{session_text()}\n"
 
 
-def announcement(answer: Mapping[str, object]) -> str:
+def hook_command(answer: Mapping[str, object]) -> str:
     """Return a command that prints an answer to a hook, in `sh` and in PowerShell.
 
     The answer must not contain characters that need escaping within single quotes.

@@ -42,7 +42,7 @@ class Base(Enum):
 
 
 class Place(NamedTuple):
-    """A file or directory of an assistant, with `/` as separator.
+    """The path of a file or directory of an assistant, with `/` as separator.
 
     `windows` is the path below AppData, if it differs; a set `variable` names the directory of `inner`.
     """
@@ -55,7 +55,7 @@ class Place(NamedTuple):
 
 
 class System(NamedTuple):
-    """The home directory, environment and platform that determine places."""
+    """The home directory, environment and platform, which determine paths."""
 
     home: str
     environ: Mapping[str, str]
@@ -85,7 +85,7 @@ def resolve_place(place: Place, system: System) -> str:
 
 
 def allowed_directories(system: System) -> tuple[str, ...]:
-    """Return the directories that the resolved paths of assistants' files have to be below."""
+    """Return the directories that contain all files of assistants, after resolving links."""
     named = (system.environ.get(name, "") for name in _DIRECTORIES)
     return tuple(os.path.realpath(directory) for directory in (system.home, *named) if os.path.isabs(directory))
 
@@ -125,7 +125,7 @@ class Part(StrEnum):
 
 
 class Target(NamedTuple):
-    """Location of a part: the first of its places that exists, else the first one; a new file starts with `seed`."""
+    """Location of a part: the first existing one of its places, else the first; a new file starts with `seed`."""
 
     places: tuple[Place, ...]
     format: FormatName
@@ -135,7 +135,7 @@ class Target(NamedTuple):
 
 
 class Client(NamedTuple):
-    """An assistant; it is installed if one of `marks` exists. `where` is the location of servers for people."""
+    """An assistant; it is installed if one of `marks` exists. `where` names the file of servers for people."""
 
     name: str
     title: str
@@ -191,6 +191,6 @@ def _source() -> str:
     direct_url = json.loads(metadata.distribution("directory-indexer").read_text("direct_url.json") or "{}")
     source = str(direct_url.get("url", ""))
     if not source.startswith("file:"):
-        message = "uv made the environment of this dirindex for one run, and an assistant could not start it later"
+        message = "uv made this environment for a single run, so an assistant could not start it later"
         raise UsageError(message, hint="install dirindex first: uv tool install . in a checkout")
     return f"directory-indexer @ {source}"

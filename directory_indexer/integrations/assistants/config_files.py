@@ -25,7 +25,7 @@ with lazily:
 _MAX_BYTES: Final = 32 * 1024 * 1024
 """Claude Code keeps its state beside its servers, which grows to several megabytes."""
 
-_MODE_OF_NEW: Final = 0o600
+_NEW_FILE_MODE: Final = 0o600
 _DRAFT: Final = ".dirindex-"
 
 
@@ -36,7 +36,7 @@ class ConfigFile(NamedTuple):
     target: str
     text: str = ""
     stamp: tuple[int, ...] | None = None
-    mode: int = _MODE_OF_NEW
+    mode: int = _NEW_FILE_MODE
 
     @property
     def exists(self) -> bool:

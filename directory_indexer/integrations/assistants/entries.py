@@ -19,7 +19,7 @@ Keys: TypeAlias = Sequence[str]
 IN_LIST: Final = "-"
 """The last key of an entry in a list."""
 
-NOT_SAFE: Final = "it is written in a way that cannot be edited safely"
+UNSAFE_EDIT: Final = "it is written in a way that cannot be edited safely"
 
 Insert: TypeAlias = Callable[[str, Keys, object], str]
 """Inserts an entry into a text that does not have it."""
@@ -29,7 +29,7 @@ class EditRefusedError(UsageError):
     """A file is not as expected and stays unchanged; the message does not name the file."""
 
 
-def checked(changed: str, expected: object, *, tree_of: Callable[[str], object]) -> str:
+def verified(changed: str, expected: object, *, tree_of: Callable[[str], object]) -> str:
     """Return an edited text if it parses to the expected data.
 
     Raises:
@@ -40,11 +40,11 @@ def checked(changed: str, expected: object, *, tree_of: Callable[[str], object])
     except EditRefusedError:
         is_right = False
     if not is_right:
-        raise EditRefusedError(NOT_SAFE)
+        raise EditRefusedError(UNSAFE_EDIT)
     return changed
 
 
-class Standing(Enum):
+class EntryState(Enum):
     """Whether an entry is in a file."""
 
     ABSENT = auto()
@@ -53,20 +53,20 @@ class Standing(Enum):
     """Another entry is in its place."""
 
 
-def standing_in(tree: object, keys: Keys, value: object) -> Standing:
+def state_in(tree: object, keys: Keys, value: object) -> EntryState:
     """Return whether parsed data contains an entry.
 
     Raises:
-        EditRefusedError: something on the way to it is neither an object nor a list.
+        EditRefusedError: a parent of it is neither an object nor a list.
     """
     container = _container(tree, keys)
     if container is None:
-        return Standing.ABSENT
+        return EntryState.ABSENT
     if keys[-1] == IN_LIST:
-        return Standing.SAME if value in container else Standing.ABSENT
+        return EntryState.SAME if value in container else EntryState.ABSENT
     if keys[-1] not in container:
-        return Standing.ABSENT
-    return Standing.SAME if container[keys[-1]] == value else Standing.OTHER
+        return EntryState.ABSENT
+    return EntryState.SAME if container[keys[-1]] == value else EntryState.OTHER
 
 
 def tree_with(tree: object, keys: Keys, value: object) -> Any:
@@ -86,7 +86,7 @@ def tree_without(tree: object, keys: Keys, value: object, *, made: int) -> Any:
     """Return a copy of the data without the entry, and without up to `made` containers around it that are then empty.
 
     Raises:
-        EditRefusedError: something on the way to it is neither an object nor a list.
+        EditRefusedError: a parent of it is neither an object nor a list.
     """
     changed: Any = copy.deepcopy(tree)
     container = _container(changed, keys)
@@ -111,7 +111,7 @@ def missing_containers(tree: Any, keys: Keys) -> int:
     return 0
 
 
-class Cut(NamedTuple):
+class RemovedEntry(NamedTuple):
     """An entry to remove from a text, with up to `made` empty containers around it, and the expected remaining tree."""
 
     keys: Keys
@@ -120,11 +120,11 @@ class Cut(NamedTuple):
     left: Any
 
 
-class Structured:
+class StructuredFormat:
     """A format, defined by a parser and by functions that insert and remove an entry.
 
-    `opened` makes room for an entry in a tree, `written` returns a value as the parser would read it. A text with no
-    keys other than `of_new_files` counts as empty.
+    `prepare` makes room for an entry in a tree, `normalise` returns a value as the parser would read it. A text with no
+    keys other than `initial_keys` counts as empty.
     """
 
     def __init__(
@@ -132,31 +132,31 @@ class Structured:
         tree_of: Callable[[str], Any],
         *,
         insert: Insert,
-        cut: Callable[[str, Cut], str],
-        opened: Callable[[Any, Keys], Any] = lambda tree, _: tree,
-        written: Callable[[object], object] = lambda value: value,
-        of_new_files: frozenset[str] | None = None,
+        cut: Callable[[str, RemovedEntry], str],
+        prepare: Callable[[Any, Keys], Any] = lambda tree, _: tree,
+        normalise: Callable[[object], object] = lambda value: value,
+        initial_keys: frozenset[str] | None = None,
     ) -> None:
         self._tree_of = tree_of
         self._insert = insert
         self._cut = cut
-        self._opened = opened
-        self._written = written
-        self._of_new_files = of_new_files
+        self._prepare = prepare
+        self._normalise = normalise
+        self._initial_keys = initial_keys
 
-    def reads_as(self, text: str) -> Any:
-        """Return the parsed content of a text, independent of its layout."""
+    def parsed(self, text: str) -> Any:
+        """Return the parsed content of a text."""
         return self._tree_of(text)
 
     def is_empty(self, text: str) -> bool:
         """Whether a text has no content worth keeping."""
-        if self._of_new_files is None:
+        if self._initial_keys is None:
             return not text.strip()
-        return set(self._tree_of(text)) <= self._of_new_files
+        return set(self._tree_of(text)) <= self._initial_keys
 
-    def standing(self, text: str, keys: Keys, value: object) -> Standing:
+    def state(self, text: str, keys: Keys, value: object) -> EntryState:
         """Return whether an entry is in a text."""
-        return standing_in(self._opened(self._tree_of(text), keys), keys, self._written(value))
+        return state_in(self._prepare(self._tree_of(text), keys), keys, self._normalise(value))
 
     def with_entry(self, text: str, keys: Keys, value: object) -> str:
         """Insert an entry into a text that does not have it.
@@ -164,10 +164,10 @@ class Structured:
         Raises:
             EditRefusedError: the text cannot be read, or has no place for it.
         """
-        tree = self._opened(self._tree_of(text), keys)
-        standing_in(tree, keys, self._written(value))
-        expected = tree_with(tree, keys, self._written(value))
-        return checked(self._insert(text, keys, value), expected, tree_of=self._tree_of)
+        tree = self._prepare(self._tree_of(text), keys)
+        state_in(tree, keys, self._normalise(value))
+        expected = tree_with(tree, keys, self._normalise(value))
+        return verified(self._insert(text, keys, value), expected, tree_of=self._tree_of)
 
     def without_entry(self, text: str, keys: Keys, value: object, *, made: int) -> str:
         """Remove an entry from a text, and up to `made` of the containers around it if they are empty.
@@ -175,8 +175,8 @@ class Structured:
         Raises:
             EditRefusedError: the text cannot be read.
         """
-        left = tree_without(self._tree_of(text), keys, self._written(value), made=made)
-        return checked(self._cut(text, Cut(keys, value, made, left)), left, tree_of=self._tree_of)
+        left = tree_without(self._tree_of(text), keys, self._normalise(value), made=made)
+        return verified(self._cut(text, RemovedEntry(keys, value, made, left)), left, tree_of=self._tree_of)
 
 
 def line_end_of(text: str) -> str:
@@ -193,16 +193,16 @@ def gap_after(text: str) -> str:
 
 
 def _container(tree: Any, keys: Keys) -> Any:
-    reached = tree
+    container = tree
     for key, following in zip(("", *keys[:-1]), keys, strict=True):
         if key:
-            if key not in reached:
+            if key not in container:
                 return None
-            reached = reached[key]
-        if not isinstance(reached, list if following == IN_LIST else dict):
+            container = container[key]
+        if not isinstance(container, list if following == IN_LIST else dict):
             name = f"'{key}'" if key else "the file"
             raise EditRefusedError(f"{name} is not {'a list' if following == IN_LIST else 'an object'}")
-    return reached
+    return container
 
 
 def _at(tree: Any, keys: Keys) -> Any:

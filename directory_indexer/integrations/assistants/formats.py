@@ -13,12 +13,12 @@ from typing import Any, Final, Protocol
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.integrations.assistants.entries import (
-    NOT_SAFE,
-    Cut,
+    UNSAFE_EDIT,
     EditRefusedError,
+    EntryState,
     Keys,
-    Standing,
-    Structured,
+    RemovedEntry,
+    StructuredFormat,
     gap_after,
     line_end_of,
 )
@@ -46,13 +46,13 @@ def tree_of(text: str) -> Any:
 class Format(Protocol):
     """Operations on the text of a file; refusals raise `EditRefusedError`."""
 
-    def reads_as(self, text: str) -> object:
-        """Return the parsed content of a text, independent of its layout."""
+    def parsed(self, text: str) -> object:
+        """Return the parsed content of a text."""
 
     def is_empty(self, text: str) -> bool:
         """Whether a text has no content worth keeping."""
 
-    def standing(self, text: str, keys: Keys, value: object) -> Standing:
+    def state(self, text: str, keys: Keys, value: object) -> EntryState:
         """Return whether an entry is in a text."""
 
     def with_entry(self, text: str, keys: Keys, value: object) -> str:
@@ -76,7 +76,7 @@ def _with(text: str, keys: Keys, value: object) -> str:
     return text + gap_after(text) + _table(keys, value).replace("\n", line_end_of(text))
 
 
-def _without(text: str, cut: Cut) -> str:
+def _without(text: str, cut: RemovedEntry) -> str:
     try:
         document: Any = tomlkit.parse(text)
         container = document
@@ -87,7 +87,7 @@ def _without(text: str, cut: Cut) -> str:
             del document[cut.keys[0]]
         return str(tomlkit.dumps(document))
     except (KeyError, ValueError, TypeError, RecursionError):
-        raise EditRefusedError(NOT_SAFE) from None
+        raise EditRefusedError(UNSAFE_EDIT) from None
 
 
 def _table(keys: Keys, value: object) -> str:
@@ -103,7 +103,7 @@ def _table(keys: Keys, value: object) -> str:
     return f"[{'.'.join(keys)}]\n{table.as_string()}"
 
 
-TOML: Final = Structured(tree_of, insert=_with, cut=_without)
+TOML: Final = StructuredFormat(tree_of, insert=_with, cut=_without)
 
 
 BEGIN: Final = "<!-- dirindex: begin -->"
@@ -111,10 +111,10 @@ END: Final = "<!-- dirindex: end -->"
 _BLOCK = re.compile(rf"{re.escape(BEGIN)}(.*?){re.escape(END)}(?:\r?\n)?", re.DOTALL)
 
 
-class Marked:
+class MarkedBlock:
     """Blocks in Markdown between two unique marks."""
 
-    def standing(self, text: str, keys: Keys, value: object) -> Standing:
+    def state(self, text: str, keys: Keys, value: object) -> EntryState:
         """Return whether a block is in a text.
 
         Raises:
@@ -123,10 +123,10 @@ class Marked:
         del keys
         match = _only_block(text)
         if match is None:
-            return Standing.ABSENT
-        return Standing.SAME if match[1].replace("\r\n", "\n").strip("\n") == value else Standing.OTHER
+            return EntryState.ABSENT
+        return EntryState.SAME if match[1].replace("\r\n", "\n").strip("\n") == value else EntryState.OTHER
 
-    def reads_as(self, text: str) -> object:
+    def parsed(self, text: str) -> object:
         """Return the words of a text."""
         return text.split()
 
@@ -155,17 +155,17 @@ class Marked:
         return before + after
 
 
-class Whole:
-    """Files with a single content, which is wholly ours or someone else's."""
+class WholeFile:
+    """Files whose whole content is either ours or someone else's."""
 
-    def standing(self, text: str, keys: Keys, value: object) -> Standing:
+    def state(self, text: str, keys: Keys, value: object) -> EntryState:
         """Return whether a file has the expected content."""
         del keys
         if not text:
-            return Standing.ABSENT
-        return Standing.SAME if text == value else Standing.OTHER
+            return EntryState.ABSENT
+        return EntryState.SAME if text == value else EntryState.OTHER
 
-    def reads_as(self, text: str) -> object:
+    def parsed(self, text: str) -> object:
         """Return a text as it is."""
         return text
 
@@ -210,6 +210,6 @@ FORMATS: Final[Mapping[FormatName, Format]] = {
     FormatName.JSON: JSON,
     FormatName.TOML: TOML,
     FormatName.YAML: YAML,
-    FormatName.MARKED: Marked(),
-    FormatName.WHOLE: Whole(),
+    FormatName.MARKED: MarkedBlock(),
+    FormatName.WHOLE: WholeFile(),
 }

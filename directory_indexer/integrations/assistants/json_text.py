@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 from directory_indexer.config.sources import parse_jsonc
 from directory_indexer.integrations.assistants.entries import (
     IN_LIST,
-    Cut,
     EditRefusedError,
     Keys,
-    Structured,
+    RemovedEntry,
+    StructuredFormat,
     line_end_of,
 )
 
@@ -96,7 +96,7 @@ def _with(text: str, keys: Keys, value: object) -> str:
     return bom + (_inserted(bare, keys, value) if bare.strip() else _new(bare, keys, value))
 
 
-def _without(text: str, cut: Cut) -> str:
+def _without(text: str, cut: RemovedEntry) -> str:
     bom = _BOM if text.startswith(_BOM) else ""
     changed = _cut(text.removeprefix(_BOM), cut.keys, cut.value)
     for n_inner in range(1, cut.made + 1):
@@ -206,5 +206,5 @@ def _after(tokens: Sequence[Token], index: int) -> int:
             return index
 
 
-JSON: Final = Structured(tree_of, insert=_with, cut=_without, of_new_files=frozenset({"version"}))
+JSON: Final = StructuredFormat(tree_of, insert=_with, cut=_without, initial_keys=frozenset({"version"}))
 """JSON, in which a new file has at most a `version`."""

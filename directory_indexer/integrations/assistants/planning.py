@@ -33,7 +33,7 @@ from directory_indexer.integrations.assistants.config_files import (
     remove_file,
     write_file,
 )
-from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing, missing_containers
+from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.formats import FORMATS
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.integrations.assistants.record import Edit, Record, digest, read_record, write_record
@@ -41,7 +41,7 @@ from directory_indexer.integrations.assistants.record import Edit, Record, diges
 _LOCK: Final = "assistants.lock"
 
 
-def found_clients(clients: Iterable[Client], system: System) -> list[Client]:
+def installed_clients(clients: Iterable[Client], system: System) -> list[Client]:
     """Return the clients that are installed on this system."""
     return [client for client in clients if any(os.path.exists(resolve_place(mark, system)) for mark in client.marks)]
 
@@ -50,7 +50,7 @@ def has_plugin(system: System) -> bool:
     """Whether Claude Code has dirindex as a plugin, which includes the same server, skill and hook."""
     settings = CLIENTS["claude-code"].parts[Part.HOOKS].places[0]
     try:
-        tree = JSON.reads_as(read_file(resolve_place(settings, system), allowed_directories(system)).text)
+        tree = JSON.parsed(read_file(resolve_place(settings, system), allowed_directories(system)).text)
         enabled = tree.get("enabledPlugins")
     except (EditRefusedError, AttributeError):
         return False
@@ -69,18 +69,18 @@ class Installation:
 
     def plan(self, parts_by_client: Iterable[tuple[Client, Sequence[Part]]]) -> Plan:
         """Plan the parts of each client: all of them, or none if a file is not as expected."""
-        steps = [step for client, parts in parts_by_client for step in self._steps_of(client, parts)]
+        steps = [step for client, parts in parts_by_client for step in self._steps(client, parts)]
         return Plan(tuple(steps), tuple(self._drafts.changed()), self._before, self._record)
 
-    def _steps_of(self, client: Client, parts: Sequence[Part]) -> list[Step]:
-        kept = self._drafts.kept(), self._record
+    def _steps(self, client: Client, parts: Sequence[Part]) -> list[Step]:
+        kept = self._drafts.snapshot(), self._record
         steps: list[Step] = []
         for part in parts:
             path = self._path_of(client.parts[part])
             try:
                 steps.append(self._step(client, part, path))
             except EditRefusedError as error:
-                self._drafts.go_back(kept[0])
+                self._drafts.restore(kept[0])
                 self._record = kept[1]
                 return [Step(client.name, part, path, Action.REFUSED, error.message)]
         return steps
@@ -97,30 +97,30 @@ class Installation:
         step = Step(client.name, part, path, Action.ADD)
         edit = self._record.edit_at((draft.file.target, (*target.keys, part)))
         text = draft.text or ""
-        if edit and form.standing(text, edit.keys, edit.value) is not Standing.ABSENT:
+        if edit and form.state(text, edit.keys, edit.value) is not EntryState.ABSENT:
             if edit.value == value:
                 self._share(edit, client)
                 return step._replace(action=Action.SAME)
             text = undo_edit(text, edit)
             step = step._replace(action=Action.UPDATE)
-        state = form.standing(text, target.keys, value)
-        if state is Standing.SAME:
+        state = form.state(text, target.keys, value)
+        if state is EntryState.SAME:
             return step._replace(action=Action.SAME, reason="not written by this command")
-        if state is Standing.OTHER:
+        if state is EntryState.OTHER:
             return step._replace(action=Action.TAKEN, reason=_conflict_reason(target))
         clients = tuple(dict.fromkeys([*(edit.clients if edit else ()), client.name]))
-        self._put(draft, text, target, Edit(draft.file.target, target.format, tuple(target.keys), value, part, clients))
+        self._add(draft, text, target, Edit(draft.file.target, target.format, tuple(target.keys), value, part, clients))
         return step
 
     def _share(self, edit: Edit, client: Client) -> None:
         if client.name not in edit.clients:
             self._record = self._record.with_clients(edit, (*edit.clients, client.name))
 
-    def _put(self, draft: Draft, text: str, target: Target, edit: Edit) -> None:
+    def _add(self, draft: Draft, text: str, target: Target, edit: Edit) -> None:
         form = FORMATS[target.format]
         after = form.with_entry(text or target.seed, target.keys, edit.value)
         offset, removed, inserted = splice(text, after)
-        made = missing_containers(form.reads_as(text or target.seed), target.keys)
+        made = missing_containers(form.parsed(text or target.seed), target.keys)
         edit = edit._replace(made=made, offset=offset, removed=removed, inserted=inserted, after=digest(after))
         self._record = self._record.with_edit(edit)
         if not draft.file.exists and edit.path not in self._record.made_files:
@@ -141,10 +141,10 @@ class Removal:
         for edit in reversed(self._record.edits):
             leaving = [name for name in edit.clients if not clients or name in clients]
             if leaving and (not parts or edit.part in parts):
-                steps += self._steps_of(edit, leaving)
+                steps += self._steps(edit, leaving)
         return Plan(tuple(steps), tuple(self._drafts.changed()), self._before, self._record)
 
-    def _steps_of(self, edit: Edit, leaving: Sequence[str]) -> list[Step]:
+    def _steps(self, edit: Edit, leaving: Sequence[str]) -> list[Step]:
         staying = tuple(name for name in edit.clients if name not in leaving)
         if staying:
             self._record = self._record.with_clients(edit, staying)
@@ -158,8 +158,8 @@ class Removal:
             draft = self._drafts.draft_of(edit.path)
             form = FORMATS[edit.format]
             text = draft.text or ""
-            is_there = form.standing(text, edit.keys, edit.value) is not Standing.ABSENT
-            remaining = undo_edit(text, edit) if is_there else text
+            is_present = form.state(text, edit.keys, edit.value) is not EntryState.ABSENT
+            remaining = undo_edit(text, edit) if is_present else text
             self._record = self._record.without_edit(edit)
             is_ours = edit.path in self._before.made_files and edit.path not in self._record.made_files
             self._drafts.plan(
@@ -167,7 +167,7 @@ class Removal:
             )
         except EditRefusedError as error:
             return Action.REFUSED, error.message
-        return (Action.REMOVE, "") if is_there else (Action.GONE, "")
+        return (Action.REMOVE, "") if is_present else (Action.GONE, "")
 
 
 class Failure(NamedTuple):
@@ -178,7 +178,7 @@ class Failure(NamedTuple):
 
 
 @contextlib.contextmanager
-def recording(data_dir: Path, plan: Plan) -> Iterator[None]:
+def lock_record(data_dir: Path, plan: Plan) -> Iterator[None]:
     """Hold the lock on changes to assistants' files.
 
     Raises:
@@ -192,7 +192,7 @@ def recording(data_dir: Path, plan: Plan) -> Iterator[None]:
         raise StoreError(f"'{data_dir}' cannot be made: {error.strerror}") from error
     with write_lock(data_dir / _LOCK, wait=False):
         if read_record(data_dir) != plan.before:
-            raise ConflictError("another process has just changed assistants", hint="try again")
+            raise ConflictError("another process has just changed assistants' files", hint="try again")
         yield
 
 
@@ -268,20 +268,20 @@ class Drafts:
         """Return the files to be written, in the order of first use."""
         return [draft for draft in self._drafts.values() if draft.is_changed]
 
-    def kept(self) -> dict[str, Draft]:
-        """Return a copy of the current plan, for `go_back`."""
+    def snapshot(self) -> dict[str, Draft]:
+        """Return a copy of the current plan, for `restore`."""
         return dict(self._drafts)
 
-    def go_back(self, kept: dict[str, Draft]) -> None:
+    def restore(self, snapshot: dict[str, Draft]) -> None:
         """Restore an earlier plan."""
-        self._drafts = kept
+        self._drafts = snapshot
 
 
 def splice(before: str, after: str) -> tuple[int, str, str]:
     """Return the difference of two texts as one replacement: offset, removed and inserted text."""
-    start = _n_common(before, after)
+    start = _common_prefix_length(before, after)
     rest = min(len(before), len(after)) - start
-    end = min(rest, _n_common(before[::-1], after[::-1]))
+    end = min(rest, _common_prefix_length(before[::-1], after[::-1]))
     return start, before[start : len(before) - end], after[start : len(after) - end]
 
 
@@ -289,7 +289,7 @@ def undo_edit(text: str, edit: Edit) -> str:
     """Undo an edit: exactly if the file is unchanged since, else by removing its entry only.
 
     Raises:
-        EditRefusedError: the file cannot be read any more, or its one thing was changed.
+        EditRefusedError: the file can no longer be read, or its only entry was changed.
     """
     if digest(text) == edit.after:
         return text[: edit.offset] + edit.removed + text[edit.offset + len(edit.inserted) :]
@@ -297,7 +297,7 @@ def undo_edit(text: str, edit: Edit) -> str:
     without = form.without_entry(text, edit.keys, edit.value, made=edit.made)
     if edit.inserted and text.count(edit.inserted) == 1:
         exact = text.replace(edit.inserted, edit.removed)
-        if form.reads_as(exact) == form.reads_as(without):
+        if form.parsed(exact) == form.parsed(without):
             return exact
     return without
 
@@ -346,7 +346,7 @@ class Plan(NamedTuple):
 
 def _conflict_reason(target: Target) -> str:
     if target.keys:
-        return f"there is another entry '{'.'.join(target.keys)}', which this command did not write; remove it first"
+        return f"another entry '{'.'.join(target.keys)}' exists, which this command did not write; remove it first"
     return "the file has other content, which this command did not write; remove it first"
 
 
@@ -365,7 +365,7 @@ def _write(draft: Draft, plan: Plan) -> None:
         write_file(draft.file, draft.text)
 
 
-def _n_common(text: str, other: str) -> int:
+def _common_prefix_length(text: str, other: str) -> int:
     """Return the length of the common prefix; comparing slices is many times as fast as comparing characters."""
     low, high = 0, min(len(text), len(other))
     while low < high:

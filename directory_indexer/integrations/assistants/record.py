@@ -40,7 +40,7 @@ class Edit(NamedTuple):
 
     @property
     def place(self) -> tuple[str, tuple[str, ...]]:
-        """The key that two edits of one place have in common."""
+        """The key of the edited place, which identifies the edit."""
         return self.path, (*self.keys, self.part)
 
 
@@ -103,7 +103,7 @@ def read_record(data_dir: Path) -> Record:
         return Record(edits, {str(path): list(map(str, made)) for path, made in tree["made_files"].items()})
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreError(
-            f"'{file.path}' is damaged", hint="move it away, and take out by hand what install had added"
+            f"'{file.path}' is damaged", hint="move it away, and remove the additions of install by hand"
         ) from error
 
 

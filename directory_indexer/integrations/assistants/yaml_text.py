@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.integrations.assistants.entries import (
-    NOT_SAFE,
-    Cut,
+    UNSAFE_EDIT,
     EditRefusedError,
     Keys,
-    Structured,
+    RemovedEntry,
+    StructuredFormat,
     line_end_of,
 )
 
@@ -84,10 +84,10 @@ def _members(lines: list[str], start: int, stop: int) -> Iterator[_Member]:
         if line.startswith("- "):
             raise EditRefusedError("the file is not an object")
         if not match or len(match[1]) != indent:
-            raise EditRefusedError(NOT_SAFE)
+            raise EditRefusedError(UNSAFE_EDIT)
         yield _Member(match[2], _value_on_line(match[3] or ""), numbers[index], numbers[following - 1] + 1)
     if any("\t" in line[: len(line) - len(line.lstrip())] for line in lines):
-        raise EditRefusedError(NOT_SAFE)
+        raise EditRefusedError(UNSAFE_EDIT)
 
 
 def _value_on_line(written: str) -> str:
@@ -95,7 +95,7 @@ def _value_on_line(written: str) -> str:
     if not written or written.startswith("#"):
         return ""
     if not _COMPLETE.fullmatch(written):
-        raise EditRefusedError(NOT_SAFE)
+        raise EditRefusedError(UNSAFE_EDIT)
     return re.sub(r" +#.*", "", written)
 
 
@@ -111,12 +111,12 @@ def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _opened(tree: Any, keys: Keys) -> Any:
+def _prepare(tree: Any, keys: Keys) -> Any:
     """Return data in which a key without a value is an empty mapping."""
     return {**tree, keys[0]: {}} if tree.get(keys[0]) == "" else tree
 
 
-def _written(value: object) -> object:
+def _normalise(value: object) -> object:
     return ("", *(line.strip() for line in _members_of(value, "")))
 
 
@@ -146,7 +146,7 @@ def _inserted(text: str, keys: Keys, value: object) -> str:
     return "".join((*lines[:at], *added, *lines[at:]))
 
 
-def _cut(text: str, cut: Cut) -> str:
+def _cut(text: str, cut: RemovedEntry) -> str:
     lines, outer, inner = _located(text, cut.keys)
     entry = next((member for member in inner if member.name == cut.keys[1]), None)
     if outer is None or entry is None:
@@ -158,4 +158,4 @@ def _cut(text: str, cut: Cut) -> str:
     return "".join((*lines[: entry.start], *lines[entry.end :]))
 
 
-YAML: Final = Structured(tree_of, insert=_inserted, cut=_cut, opened=_opened, written=_written)
+YAML: Final = StructuredFormat(tree_of, insert=_inserted, cut=_cut, prepare=_prepare, normalise=_normalise)

@@ -12,29 +12,29 @@ import httpx
 from directory_indexer.core.errors import UsageError
 
 _SCHEMES: Final = frozenset({"http", "https"})
-_NEVER: Final = re.compile(r"[\x00-\x1f\x7f\\]")
+_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\]")
 _NUMBER: Final = r"(?:0[xX][0-9a-fA-F]*|\d+)"
 _NUMBERS: Final = re.compile(rf"{_NUMBER}(?:\.{_NUMBER})*\.?")
 _LAST_PORT: Final = 65_535
 _MAX_MESSAGE_CHARS: Final = 200
-_HOW: Final = "write https://host/path"
+_HINT: Final = "write https://host/path"
 
 
-def address_of(written: str, before: httpx.URL | None = None) -> httpx.URL:
-    """Parse a URL; that of a redirect may be relative to the URL `before`.
+def address_of(url: str, before: httpx.URL | None = None) -> httpx.URL:
+    """Parse a URL; the URL of a redirect may be relative to `before`.
 
     Raises:
-        UsageError: it is none of http or https, names a user, or can be read in several ways.
+        UsageError: it is no http or https URL, contains a user name, or is ambiguous.
     """
     try:
-        address = before.join(written) if before else httpx.URL(written)
-        is_clear = not _NEVER.search(written) and _is_same_host(written, address)
+        address = before.join(url) if before else httpx.URL(url)
+        is_clear = not _FORBIDDEN.search(url) and _is_same_host(url, address)
     except (httpx.InvalidURL, ValueError) as error:
-        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not a URL", hint=_HOW) from error
+        raise UsageError(f"{url[:_MAX_MESSAGE_CHARS]!r} is not a URL", hint=_HINT) from error
     if address.userinfo:
-        raise UsageError("URLs with a user name or password are not fetched", hint=_HOW)
+        raise UsageError("URLs with a user name or password are not fetched", hint=_HINT)
     if not is_clear or address.scheme not in _SCHEMES or not address.host or (address.port or 0) > _LAST_PORT:
-        raise UsageError(f"{written[:_MAX_MESSAGE_CHARS]!r} is not an http or https URL", hint=_HOW)
+        raise UsageError(f"{url[:_MAX_MESSAGE_CHARS]!r} is not an http or https URL", hint=_HINT)
     return address
 
 
@@ -43,10 +43,10 @@ def display_url(address: httpx.URL) -> str:
     return str(address.copy_with(query=None, fragment=None))[:_MAX_MESSAGE_CHARS]
 
 
-def _is_same_host(written: str, address: httpx.URL) -> bool:
+def _is_same_host(url: str, address: httpx.URL) -> bool:
     """Whether another parser yields the same host, and a numeric host is in canonical form."""
     host = address.raw_host.decode("ascii")
-    other = urlsplit(written).hostname
+    other = urlsplit(url).hostname
     if other and other.isascii() and other != host.lower():
         return False
     return not _NUMBERS.fullmatch(host) or _is_four_numbers(host)

@@ -66,7 +66,7 @@ class Converter:
         """Convert a document on the web.
 
         Raises:
-            UsageError: the address is none, leads into a private network, or to what cannot be read.
+            UsageError: the URL is invalid, leads into a private network, or to an unreadable document.
             UnavailableError: the server does not answer as it should.
         """
         fetched = self._fetch(url, destinations=self._destinations(allow_private=allow_private))
@@ -75,7 +75,7 @@ class Converter:
         )
 
 
-_AS_IT_IS: Final = frozenset({"markdown", "text", "wiki", "textile"})
+_VERBATIM_KINDS: Final = frozenset({"markdown", "text", "wiki", "textile"})
 _ROW: Final = re.compile(r"\|.*\|$")
 _FENCE: Final = re.compile(r"`{3,}")
 _MAX_LEVEL: Final = 6
@@ -93,7 +93,7 @@ def _front_matter(document: Document) -> str:
 
 
 def _body(document: Document) -> str:
-    if document.kind in _AS_IT_IS:
+    if document.kind in _VERBATIM_KINDS:
         return document.text
     if document.kind in GROUPS["code"] or (document.kind in GROUPS["data"] and not document.cells):
         fence = "`" * max((len(match[0]) + 1 for match in _FENCE.finditer(document.text)), default=3)
@@ -145,7 +145,7 @@ _MEMORY_BYTES = 2 << 30
 
 
 class ConversionRequest(NamedTuple):
-    """A document to read: a file or container member by its path, or fetched bytes under that name."""
+    """A document to read: a file or container member by its path, or fetched bytes with that name."""
 
     path: FilePath
     content: bytes | None = None
@@ -157,18 +157,18 @@ def read_document(request: ConversionRequest, policy: ParsePolicy) -> Document:
     """Read a document, with its secrets masked unless the policy includes them.
 
     Raises:
-        UsageError: there is nothing to read, or it cannot be read; the message says why.
+        UsageError: there is nothing to read, or it is unreadable; the message says why.
         UnavailableError: no worker process can be started.
     """
     task = Task((request,), (policy.limits or Limits(_SECONDS, _MEMORY_BYTES, _SECONDS),))
     [(_, result)] = run_tasks(partial(_document_of, policy=policy), [task], n_workers=1, scratch=policy.scratch)
     if isinstance(result, Document):
         return result
-    message = result.message if isinstance(result, WorkerFailure | FileFailure) else _why_skipped(result)
+    message = result.message if isinstance(result, WorkerFailure | FileFailure) else _skip_reason(result)
     raise UsageError(f"{display(request.path)} cannot be converted: {message}")
 
 
-def _why_skipped(skipped: SkippedFile) -> str:
+def _skip_reason(skipped: SkippedFile) -> str:
     return ", ".join(filter(None, (skipped.reason, skipped.detail)))
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from directory_indexer.config.services import WEB_PORTS, Allowance
+from directory_indexer.config.services import WEB_PORTS, HostRule
 from directory_indexer.core.errors import UnavailableError, UsageError
 
 IpAddress: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -47,15 +47,15 @@ _BITS_OF_LINK: Final = 64
 class Destinations(NamedTuple):
     """Allowed destinations. With `allow_private` a user at a terminal accepts all of them."""
 
-    allowed: tuple[Allowance, ...] = ()
+    allowed: tuple[HostRule, ...] = ()
     allow_private: bool = False
 
     def may_reach(self, host: str, address: str, port: int, *, own: Sequence[IpNetwork] = ()) -> bool:
         """Whether a resolved address may be connected to; addresses in `own` networks are not public."""
         if self.allow_private or (port in WEB_PORTS and is_public(address, own)):
             return True
-        plain = _unmapped(parse_ip_address(address))
-        return any(allowance.covers_port(port) and _covers(allowance, host, plain) for allowance in self.allowed)
+        plain = _without_mapping(parse_ip_address(address))
+        return any(rule.covers_port(port) and _covers(rule, host, plain) for rule in self.allowed)
 
 
 def is_public(address: str, own: Sequence[IpNetwork] = ()) -> bool:
@@ -72,7 +72,7 @@ def is_cloud_service(address: IpAddress) -> bool:
 
 
 def parse_ip_address(address: str) -> IpAddress:
-    """Parse an address, with or without the interface by which it is reached."""
+    """Parse an address, with or without its interface (zone)."""
     return ipaddress.ip_address(address.partition("%")[0])
 
 
@@ -89,10 +89,10 @@ def addresses_of(host: str, port: int) -> list[str]:
 def checked_addresses(
     host: str, port: int, *, destinations: Destinations, look_up: Lookup, own: Sequence[IpNetwork] | None = None
 ) -> list[str]:
-    """Resolve a host name to addresses that may be connected to.
+    """Resolve a host name to allowed addresses.
 
     Raises:
-        UsageError: the name leads into a private network, or the port is none of the web.
+        UsageError: the name leads into a private network, or the port is no web port.
         UnavailableError: it leads nowhere.
     """
     try:
@@ -133,15 +133,15 @@ def networks_in(fib_trie: str, if_inet6: str) -> tuple[IpNetwork, ...]:
     return tuple(networks)
 
 
-def _covers(allowance: Allowance, host: str, address: IpAddress) -> bool:
-    if allowance.network is not None:
-        return address in allowance.network
+def _covers(rule: HostRule, host: str, address: IpAddress) -> bool:
+    if rule.network is not None:
+        return address in rule.network
     # An allowed name may later resolve to this machine, or to a cloud metadata service.
     is_nearer = address.is_loopback or address.is_link_local or address.is_unspecified or address.is_multicast
-    return allowance.covers_host(host) and not is_nearer and not is_cloud_service(address)
+    return rule.covers_host(host) and not is_nearer and not is_cloud_service(address)
 
 
-def _unmapped(address: IpAddress) -> IpAddress:
+def _without_mapping(address: IpAddress) -> IpAddress:
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
 

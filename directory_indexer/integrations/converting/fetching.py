@@ -29,14 +29,14 @@ from directory_indexer.integrations.converting.destinations import Destinations,
 
 MAX_BYTES: Final = 50_000_000
 MAX_SECONDS: Final = 60.0
-MAX_REDIRECTIONS: Final = 5
+MAX_REDIRECTS: Final = 5
 
-_REDIRECTIONS: Final = frozenset({301, 302, 303, 307, 308})
+_REDIRECT_STATUSES: Final = frozenset({301, 302, 303, 307, 308})
 _NOT_MODIFIED: Final = 304
-_ERRORS: Final = 400
-_CHECK: Final = "check the address"
+_FIRST_ERROR_STATUS: Final = 400
+_HINT: Final = "check the address"
 _PUBLIC: Final = Destinations()
-_TYPES: Final = frozenset({"application", "image", "message", "text"})
+_MEDIA_TYPES: Final = frozenset({"application", "image", "message", "text"})
 """Top-level media types of documents; others are not read."""
 
 _NAMES: Final = {"text/html": ".html", "application/xhtml+xml": ".html", "text/markdown": ".md", "text/plain": ".txt"}
@@ -78,14 +78,14 @@ def fetch(url: str, *, destinations: Destinations = _PUBLIC, look_up: Lookup = a
     """Fetch a document.
 
     Raises:
-        UsageError: the address is none of http or https, or leads into a private network.
+        UsageError: the URL is not http or https, or leads into a private network.
         UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
     """
     fetched = fetch_changed(url, Validators(), destinations=destinations, look_up=look_up)
     if fetched is None:
         raise UnavailableError(
             f"{display_url(address_of(url))}: the server answers 'not modified' to an unconditional request",
-            hint=_CHECK,
+            hint=_HINT,
         )
     return fetched
 
@@ -96,21 +96,21 @@ def fetch_changed(
     """Fetch a document, or return None if it matches the validators.
 
     Raises:
-        UsageError: the address is none of http or https, or leads into a private network.
+        UsageError: the URL is not http or https, or leads into a private network.
         UnavailableError: the server cannot be reached, answers with an error, or sends too much or too slowly.
     """
     address = address_of(url)
     until = time.monotonic() + MAX_SECONDS
     allowed = partial(checked_addresses, destinations=destinations, look_up=look_up)
     with Client(max_bytes=MAX_BYTES, addresses=allowed, timeouts=_TIMEOUTS) as client:
-        for _ in range(MAX_REDIRECTIONS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             response = _request(client, address, known, until)
             if response.status == _NOT_MODIFIED:
                 return None
-            if response.status not in _REDIRECTIONS:
+            if response.status not in _REDIRECT_STATUSES:
                 return _fetched(address, response)
             address = address_of(response.headers.get("location", ""), address)
-    raise UnavailableError(f"{display_url(address)}: more than {MAX_REDIRECTIONS} redirections", hint=_CHECK)
+    raise UnavailableError(f"{display_url(address)}: more than {MAX_REDIRECTS} redirections", hint=_HINT)
 
 
 def _fetched(address: httpx.URL, response: Response) -> FetchedContent:
@@ -127,7 +127,7 @@ def _fetched(address: httpx.URL, response: Response) -> FetchedContent:
 
 def _request(client: Client, address: httpx.URL, known: Validators, until: float) -> Response:
     def wants_body(status: int, headers: Mapping[str, str]) -> bool:
-        if status in _REDIRECTIONS or status == _NOT_MODIFIED:
+        if status in _REDIRECT_STATUSES or status == _NOT_MODIFIED:
             return False
         _require_document(status, headers, address)
         return True
@@ -141,7 +141,7 @@ def _request(client: Client, address: httpx.URL, known: Validators, until: float
     except RequestError as error:
         raise _unavailable(error, address) from error
     except zlib.error as error:
-        raise UnavailableError(f"{display_url(address)}: {type(error).__name__}", hint=_CHECK) from error
+        raise UnavailableError(f"{display_url(address)}: {type(error).__name__}", hint=_HINT) from error
 
 
 def _unavailable(error: RequestError, address: httpx.URL) -> UnavailableError:
@@ -151,7 +151,7 @@ def _unavailable(error: RequestError, address: httpx.URL) -> UnavailableError:
         case (FailureKind.SLOW, _) | (_, httpcore.ConnectTimeout()):
             return UnavailableError(f"{display_url(address)}: the server takes too long", hint="try again later")
         case _, cause:
-            return UnavailableError(f"{display_url(address)}: {type(cause).__name__}", hint=_CHECK)
+            return UnavailableError(f"{display_url(address)}: {type(cause).__name__}", hint=_HINT)
 
 
 def _too_large(address: httpx.URL) -> UnavailableError:
@@ -182,12 +182,12 @@ def _unpacked(pieces: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 
 def _require_document(status: int, headers: Mapping[str, str], address: httpx.URL) -> None:
-    if status >= _ERRORS:
-        raise UnavailableError(f"{display_url(address)}: the server answers {status}", hint=_CHECK)
+    if status >= _FIRST_ERROR_STATUS:
+        raise UnavailableError(f"{display_url(address)}: the server answers {status}", hint=_HINT)
     media_type = headers.get("content-type", "").strip().lower()
-    if media_type and media_type.partition("/")[0] not in _TYPES:
+    if media_type and media_type.partition("/")[0] not in _MEDIA_TYPES:
         raise UsageError(
-            f"{display_url(address)} is {media_type[:_MAX_HEADER_CHARS]!r}, which is not a document", hint=_CHECK
+            f"{display_url(address)} is {media_type[:_MAX_HEADER_CHARS]!r}, which is not a document", hint=_HINT
         )
 
 

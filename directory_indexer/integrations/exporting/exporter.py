@@ -14,7 +14,7 @@ from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.ids import new_chunk_id
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.integrations.exporting.formats import ExportFormat
-from directory_indexer.integrations.exporting.target import draft_of, require_free
+from directory_indexer.integrations.exporting.target import require_free, staged_file
 from directory_indexer.integrations.exporting.writers import ExportedFile, ExportStart, ExportWriter, StopRequested, utc
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.files import FileFilter, IndexedFile
@@ -47,7 +47,7 @@ class ExportReport(NamedTuple):
 
 
 class Exporter:
-    """Exports the index; `own` are paths that must not be written to."""
+    """Exports the index; `own` are paths that it must not overwrite."""
 
     def __init__(self, *, docstore: DocStore, own: Sequence[FilePath]) -> None:
         self._docstore = docstore
@@ -83,7 +83,7 @@ class Exporter:
         require_free(target, self._own, force=request.force)
         started = time.monotonic()
         try:
-            with draft_of(target, force=request.force) as draft:
+            with staged_file(target, force=request.force) as draft:
                 report = self._export(
                     request,
                     lambda start: request.format.writer(draft, start),

@@ -79,23 +79,24 @@ def named_format(name: str) -> ExportFormat:
     for export_format in EXPORT_FORMATS:
         if export_format.name == name:
             return export_format
-    raise UsageError(f"unknown format '{well_formed(name)}'", hint=f"choose {any_of(format_names())}")
+    raise UsageError(f"unknown format '{well_formed(name)}'", hint=f"choose {alternatives(format_names())}")
 
 
 def export_format(file: str, named: ExportFormat | None) -> ExportFormat:
     """Return the named format, or else the one selected by the file's suffix.
 
     Raises:
-        UsageError: nothing tells it, or what is no text shall go to standard output.
+        UsageError: the format is unknown, or a binary format would go to standard output.
     """
     chosen = named or _by_suffix(file)
     if is_standard_output(file):
         in_text = [f"--format {row.name}" for row in EXPORT_FORMATS if row.text]
         if chosen is None:
-            raise UsageError("the name - does not imply a format", hint=f"add {any_of(in_text)}")
+            raise UsageError("the name - does not imply a format", hint=f"add {alternatives(in_text)}")
         if chosen.text is None:
             raise UsageError(
-                f"{chosen.title} cannot be written to standard output", hint=f"name a file, or use {any_of(in_text)}"
+                f"{chosen.title} cannot be written to standard output",
+                hint=f"name a file, or use {alternatives(in_text)}",
             )
     elif chosen is None:
         suffixes = [suffix for row in EXPORT_FORMATS for suffix in row.suffixes]
@@ -111,7 +112,7 @@ def _by_suffix(file: str) -> ExportFormat | None:
     return next((row for row in EXPORT_FORMATS if suffix in row.suffixes), None)
 
 
-def require_harmless(chosen: ExportFormat) -> None:
+def require_printable(chosen: ExportFormat) -> None:
     """Raise unless a format may be shown on a terminal.
 
     Raises:
@@ -121,7 +122,7 @@ def require_harmless(chosen: ExportFormat) -> None:
         harmless = [row.name for row in EXPORT_FORMATS if row.text and not row.is_verbatim]
         raise UsageError(
             f"{chosen.title} contains raw text, which could control a terminal",
-            hint=f"write it to a file, or as {any_of(harmless)}",
+            hint=f"write it to a file, or as {alternatives(harmless)}",
         )
 
 
@@ -130,7 +131,7 @@ def format_names() -> list[str]:
     return [row.name for row in EXPORT_FORMATS]
 
 
-def any_of(words: Iterable[str]) -> str:
+def alternatives(words: Iterable[str]) -> str:
     """Format alternatives: `a, b or c`."""
     *others, last = words
     return f"{', '.join(others)} or {last}" if others else last

@@ -17,7 +17,7 @@ with lazily:
 
 
 _DRAFT = ".dirindex-export-"
-_OF_SQLITE = ("-wal", "-journal")
+_SQLITE_SUFFIXES = ("-wal", "-journal")
 
 
 def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> None:
@@ -38,7 +38,7 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
         raise UsageError(f"'{place}' exists and is not a regular file", hint="for standard output write -")
     if not force:
         raise _exists_error(place)
-    for end in _OF_SQLITE:
+    for end in _SQLITE_SUFFIXES:
         # SQLite would apply this journal to the new database.
         if os.path.exists(os.fspath(place) + end):
             raise UnavailableError(
@@ -48,7 +48,7 @@ def require_free(target: FilePath, own: Iterable[FilePath], *, force: bool) -> N
 
 
 @contextlib.contextmanager
-def draft_of(target: FilePath, *, force: bool) -> Iterator[str]:
+def staged_file(target: FilePath, *, force: bool) -> Iterator[str]:
     """Yield the path of an empty private file, and move it to the target when the block ends.
 
     If the block raises, the file is removed.

@@ -76,7 +76,7 @@ _FORMULA = re.compile("['=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 
 
 class ExportStart(NamedTuple):
-    """Facts known before the first file: metadata of the export, and the tracked directories with their ids."""
+    """Header of an export: its metadata, and the tracked directories with their ids."""
 
     facts: Mapping[str, str]
     directories: Mapping[FilePath, int]
@@ -117,7 +117,7 @@ class FileWriter(ExportWriter, Protocol):
 
 
 class StopRequested(Exception):  # noqa: N818 - a request, not an error
-    """The export is to stop and to be discarded."""
+    """The export is interrupted and will be discarded."""
 
 
 def file_row(exported: ExportedFile) -> Row:
@@ -157,7 +157,7 @@ def chunk_row(id_: int, stored: IndexedChunk, *, file_id: int, heading_id: int |
         "chunk_id": uuid_text(stored.chunk_id),
         "file_id": file_id,
         "heading_id": heading_id,
-        **_place(stored),
+        **_location(stored),
         "text": stored.chunk.text,
     }
 
@@ -165,7 +165,7 @@ def chunk_row(id_: int, stored: IndexedChunk, *, file_id: int, heading_id: int |
 def passage_row(exported: ExportedFile, stored: IndexedChunk) -> Row:
     """Return the row of a chunk with its file, in the order of `PASSAGE_COLUMNS`."""
     file = exported.file
-    place = _place(stored)
+    place = _location(stored)
     return {
         "chunk_id": uuid_text(stored.chunk_id),
         "path": display(file.path),
@@ -218,14 +218,14 @@ class CsvLines:
     def add(self, exported: ExportedFile) -> None:
         """Write the passages of a file."""
         for chunk in exported.chunks:
-            self._rows.writerow([_harmless(value) for value in passage_row(exported, chunk).values()])
+            self._rows.writerow([_without_formula(value) for value in passage_row(exported, chunk).values()])
 
     def finish(self) -> None:
         """Flush the stream."""
         self._stream.flush()
 
 
-def _place(stored: IndexedChunk) -> Row:
+def _location(stored: IndexedChunk) -> Row:
     chunk = stored.chunk
     return {
         "chunk": chunk.ordinal + 1,
@@ -236,5 +236,5 @@ def _place(stored: IndexedChunk) -> Row:
     }
 
 
-def _harmless(value: str | int | None) -> str | int | None:
+def _without_formula(value: str | int | None) -> str | int | None:
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

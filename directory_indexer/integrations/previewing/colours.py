@@ -29,10 +29,10 @@ def colours_of(text: str, kind: str) -> Iterator[tuple[int, int, str]]:
         lexer = find_lexer_class_by_name(_LEXERS.get(kind, kind))()
     except ClassNotFound:
         return
-    yield from _joined(_stretches(lexer.get_tokens_unprocessed(text)))
+    yield from _joined(_ranges(lexer.get_tokens_unprocessed(text)))
 
 
-def _stretches(tokens: Iterator[tuple[int, object, str]]) -> Iterator[tuple[int, int, str]]:
+def _ranges(tokens: Iterator[tuple[int, object, str]]) -> Iterator[tuple[int, int, str]]:
     for start, token, text in tokens:
         style = next((style for of, style in _STYLES if token in of), None)
         if style is not None:

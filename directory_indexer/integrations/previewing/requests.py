@@ -9,7 +9,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.parsing.policy import ParsePolicy
 
 
-class ScreenRequest(NamedTuple):
+class PageImageRequest(NamedTuple):
     """A page to render, of the document at `path`; `on_disk` is the file or its outermost container."""
 
     path: FilePath
@@ -40,7 +40,7 @@ class TableRequest(NamedTuple):
     start_line: int
 
 
-class ScreenPage(NamedTuple):
+class PageImage(NamedTuple):
     """A page as an image, and its words with their positions."""
 
     content: bytes
@@ -58,7 +58,7 @@ class Colours(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A piece of a document: an element with its children, or text, whose `tag` is empty."""
+    """A node of a document: an element with its children, or text, whose `tag` is empty."""
 
     tag: str
     text: str = ""

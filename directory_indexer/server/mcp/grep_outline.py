@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from directory_indexer.api.contents import (
-    FoundFile,
-    FoundLine,
     GrepAnswer,
+    MatchingFile,
+    MatchingLine,
     OutlineAnswer,
-    found_file,
     grep_answer,
+    matching_file,
     outline_answer,
 )
 from directory_indexer.core.errors import NotIndexedError, UsageError
@@ -95,12 +95,12 @@ def grep_first_lines(
     """
     began = time.monotonic()
     matches = grep(snapshot, request)
-    files: list[FoundFile] = []
+    files: list[MatchingFile] = []
     n_files = n_lines = n_shown = 0
-    for matching_file in _stop_at_time_limit(matches, began):
-        n_files, n_lines = n_files + 1, n_lines + matching_file.n_found
+    for file_matches in _stop_at_time_limit(matches, began):
+        n_files, n_lines = n_files + 1, n_lines + file_matches.n_found
         if n_shown < limit:
-            file = found_file(matching_file._replace(lines=matching_file.lines[: limit - n_shown]))
+            file = matching_file(file_matches._replace(lines=file_matches.lines[: limit - n_shown]))
             files.append(file._replace(lines=tuple(_shorten_line(line, _MAX_LINE_CHARS) for line in file.lines or ())))
             n_shown += len(file.lines or ())
     n_found = sum(not line.context for file in files for line in file.lines or ())
@@ -125,7 +125,7 @@ def format_grep_answer(answer: GrepAnswer) -> str:
     return "\n".join([*rows, *(f"Note: {escape_controls(note)}" for note in answer.notes)])
 
 
-def _format_line(line: FoundLine) -> str:
+def _format_line(line: MatchingLine) -> str:
     sign = "-" if line.context else ":"
     page = f"page {line.page}, " if line.page else ""
     return f"  {page}{line.line}{sign} {escape_controls(line.text)}"
@@ -138,13 +138,13 @@ def _stop_at_time_limit(matches: Grep, began: float) -> Iterator[GrepMatches]:
         yield file
 
 
-def _lines_that_may_fit(matches: GrepMatches, max_tokens: int) -> FoundFile:
+def _lines_that_may_fit(matches: GrepMatches, max_tokens: int) -> MatchingFile:
     """Return the matches of a file, without what cannot fit in any case."""
-    file = found_file(matches._replace(lines=matches.lines[: max_tokens // _MIN_TOKENS_PER_LINE]))
+    file = matching_file(matches._replace(lines=matches.lines[: max_tokens // _MIN_TOKENS_PER_LINE]))
     return file._replace(lines=tuple(_shorten_line(line, _MAX_LINE_CHARS_FOR_MODELS) for line in file.lines or ()))
 
 
-def _shorten_line(line: FoundLine, longest: int) -> FoundLine:
+def _shorten_line(line: MatchingLine, longest: int) -> MatchingLine:
     if len(line.text) <= longest:
         return line
     start = max(line.marks[0][0] - _CHARS_BEFORE_MATCH, 0) if line.marks else 0
@@ -152,7 +152,7 @@ def _shorten_line(line: FoundLine, longest: int) -> FoundLine:
     return line._replace(text=line.text[start : start + longest], marks=marks, shortened=True)
 
 
-def _count_lines(files: tuple[FoundFile, ...]) -> int:
+def _count_lines(files: tuple[MatchingFile, ...]) -> int:
     return sum(len(file.lines or ()) for file in files)
 
 

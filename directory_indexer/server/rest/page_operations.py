@@ -25,23 +25,23 @@ from typing import Final, NamedTuple
 import anyio
 
 from directory_indexer.api.directories import (
-    AddingAnswer,
+    AddPreview,
     CauseCount,
-    ForgettingAnswer,
+    ForgetPreview,
     ForgottenAnswer,
-    LeftOutList,
-    LeftOutOne,
     NearMisses,
     RuleCount,
     SuggestedDirectories,
+    UnindexedFile,
+    UnindexedFiles,
     count_extensions,
     ignored_entry,
-    left_out_entry,
+    unindexed_file,
 )
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.reports import SettingsAnswer, settings_answer
 from directory_indexer.api.runs import run_of
-from directory_indexer.api.status import IndexMoment, StatusAnswer, status_answer
+from directory_indexer.api.status import IndexVersion, StatusAnswer, status_answer
 from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.config.sources import KEYS, Source
@@ -50,7 +50,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
 from directory_indexer.integrations.assistants.config_files import read_file, write_file
-from directory_indexer.integrations.assistants.entries import EditRefusedError, Standing
+from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.search.query_warnings import name_test, scope_and_kind_test
@@ -111,10 +111,10 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
     """
     if call.key not in _CHANGEABLE_SETTINGS:
         raise UsageError(f"'{call.key}' cannot be changed here", hint="change it in the configuration file")
-    kind = KEYS[call.key].kind
-    value = kind.typed(kind.from_text(call.value), Path) if call.value else None
-    if call.value and (mistake := next(iter(kind.mistakes(value)), None)):
-        raise UsageError(f"{call.key}{mistake.place}: {mistake.words}")
+    value_type = KEYS[call.key].type
+    value = value_type.convert(value_type.parse(call.value), Path) if call.value else None
+    if call.value and (issue := next(iter(value_type.issues(value)), None)):
+        raise UsageError(f"{call.key}{issue.path}: {issue.message}")
     settings = {setting.key: setting for setting in _reload_config(services).settings}
     if settings[call.key].source == Source.ENVIRONMENT:
         raise ConflictError(f"{settings[call.key].origin} is set and takes precedence", hint="unset it first")
@@ -134,7 +134,7 @@ def status(services: Services, _: NoArguments) -> StatusAnswer:
     return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
 
 
-async def wait_for_changes(services: Services, call: ChangesCall) -> IndexMoment:
+async def wait_for_changes(services: Services, call: ChangesCall) -> IndexVersion:
     """Return the state of the index, as soon as it differs from the state that the caller knows."""
     deadline = anyio.current_time() + call.wait
     while True:
@@ -159,7 +159,7 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     return SuggestedDirectories(tuple(counts), counts)
 
 
-def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddingAnswer:
+def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
     """Return a preview of adding a directory, within a time limit."""
     if not os.path.isabs(os.path.expanduser(call.path)):
         raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
@@ -169,7 +169,7 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddingAnswe
         seconds = opened.app.status.seconds_to_embed(n_text_bytes(plan) // BYTES_PER_TOKEN)
         redone = opened.app.indexer.estimate([plan]).redone
     rules = Counter(path.rule for path in plan.ignored)
-    return AddingAnswer(
+    return AddPreview(
         path=plan.directory,
         files=len(plan.requests),
         bytes=plan.n_bytes,
@@ -194,7 +194,7 @@ def add_directory(services: Services, call: AddDirectoryCall) -> Reply:
     return Reply(entry, _HTTP_ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
 
 
-def preview_forgetting(services: Services, call: LookAtForgettingCall) -> ForgettingAnswer:
+def preview_forgetting(services: Services, call: LookAtForgettingCall) -> ForgetPreview:
     """Return a preview of forgetting a directory.
 
     Raises:
@@ -206,7 +206,7 @@ def preview_forgetting(services: Services, call: LookAtForgettingCall) -> Forget
     if directory is None:
         raise NotIndexedError(f"{display(root)} is not tracked")
     confirmation = services.confirmations.new(Action.FORGET, root)
-    return ForgettingAnswer(root, directory.n_files, directory.n_chunks, directory.n_embedded, confirmation)
+    return ForgetPreview(root, directory.n_files, directory.n_chunks, directory.n_embedded, confirmation)
 
 
 def forget_directory(services: Services, call: ForgetDirectoryCall) -> ForgottenAnswer:
@@ -229,7 +229,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     return ForgottenAnswer(root, n_files, tuple(notes))
 
 
-def list_skipped_files(services: Services, call: LeftOutCall) -> LeftOutList:
+def list_skipped_files(services: Services, call: LeftOutCall) -> UnindexedFiles:
     """List the files that are not in the index, with reasons.
 
     Raises:
@@ -243,8 +243,8 @@ def list_skipped_files(services: Services, call: LeftOutCall) -> LeftOutList:
             return _list_ignored(_ExclusionScan(opened, within), call)._replace(reasons=counts)
         with opened.app.docstore.snapshot() as snapshot:
             rows = snapshot.left_out.listed(within, reason=call.reason, limit=call.limit + 1, offset=call.offset)
-    files = tuple(map(left_out_entry, rows[: call.limit]))
-    return LeftOutList(counts, files, call.offset + call.limit if len(rows) > call.limit else None, truncated=False)
+    files = tuple(map(unindexed_file, rows[: call.limit]))
+    return UnindexedFiles(counts, files, call.offset + call.limit if len(rows) > call.limit else None, truncated=False)
 
 
 def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
@@ -253,7 +253,7 @@ def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
     query = parse_query(call.query)
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         rows = snapshot.left_out.listed(within, reason="", limit=_MAX_SCANNED_FILES, offset=0)
-        in_scope = filter(_make_scope_test(snapshot, call, query), map(left_out_entry, rows))
+        in_scope = filter(_make_scope_test(snapshot, call, query), map(unindexed_file, rows))
         misses = _group_near_misses(((file.reason, file) for file in in_scope), name_test(query))
     return misses._replace(truncated=len(rows) == _MAX_SCANNED_FILES)
 
@@ -313,7 +313,7 @@ class Confirmations:
 
 def _set_in_config_text(text: str, keys: list[str], value: object) -> str:
     written = list(value) if isinstance(value, tuple) else value
-    if JSON.standing(text, keys, written) is not Standing.ABSENT:
+    if JSON.state(text, keys, written) is not EntryState.ABSENT:
         text = JSON.without_entry(text, keys, None, made=0)
     return text if value is None else JSON.with_entry(text, keys, written)
 
@@ -327,7 +327,7 @@ def _reload_config(services: Services) -> LoadedConfig:
     return reloaded._replace(settings=tuple(places.get(setting.key, setting) for setting in reloaded.settings))
 
 
-def _current_moment(services: Services) -> IndexMoment:
+def _current_moment(services: Services) -> IndexVersion:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         summary = opened.app.status.checked(snapshot.overview.summary())
         counts = snapshot.overview.file_counts()
@@ -335,7 +335,7 @@ def _current_moment(services: Services) -> IndexMoment:
         records = snapshot.runs.latest(1) if summary.is_running else ()
     run = next((run_of(record, goes_on=True) for record in records if record.outcome is None), None)
     progress = (run.id, run.phase, run.files_done, run.chunks_done, run.pages_done) if run else ()
-    return IndexMoment(
+    return IndexVersion(
         moment="-".join(map(str, (state, summary.n_directories, *progress))),
         state=state,
         directories=summary.n_directories,
@@ -348,7 +348,7 @@ def _current_moment(services: Services) -> IndexMoment:
     )
 
 
-def _add_language_advice(services: Services, now: IndexMoment) -> IndexMoment:
+def _add_language_advice(services: Services, now: IndexVersion) -> IndexVersion:
     with services.collections.using(DEFAULT) as opened:
         advice = opened.app.language_advice()
     return now._replace(advice=advice.text if advice else None)
@@ -397,19 +397,19 @@ def _complete_directory(typed: str) -> list[str]:
     return sorted(paths, key=str.casefold)[:_MAX_COMPLETIONS]
 
 
-def _make_scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[LeftOutOne], bool]:
+def _make_scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[UnindexedFile], bool]:
     scope = (file_path(call.path),) if call.path else ()
     is_in_scope = scope_and_kind_test(snapshot, SearchRequest(call.query, scope=scope, kinds=call.types), query)
     return lambda file: is_in_scope(FilePath(file.path))
 
 
 def _group_near_misses(
-    files_by_cause: Iterable[tuple[str, LeftOutOne]], is_named: Callable[[FilePath], bool]
+    files_by_cause: Iterable[tuple[str, UnindexedFile]], is_named: Callable[[FilePath], bool]
 ) -> NearMisses:
     """Count files by cause, and separate those whose names match the query."""
     causes = Counter[str]()
-    named: list[LeftOutOne] = []
-    others: list[LeftOutOne] = []
+    named: list[UnindexedFile] = []
+    others: list[UnindexedFile] = []
     for cause, file in files_by_cause:
         causes[cause] += 1
         if is_named(FilePath(file.path)):
@@ -420,10 +420,10 @@ def _group_near_misses(
     return NearMisses(causes.total(), most, len(named), tuple(named[:_MAX_FILES]), tuple(others), truncated=False)
 
 
-def _list_ignored(scan: _ExclusionScan, call: LeftOutCall) -> LeftOutList:
+def _list_ignored(scan: _ExclusionScan, call: LeftOutCall) -> UnindexedFiles:
     files = tuple(islice(scan.paths(), call.offset, call.offset + call.limit + 1))
     following = call.offset + call.limit if len(files) > call.limit else None
-    return LeftOutList({}, files[: call.limit], following, truncated=not scan.is_complete)
+    return UnindexedFiles({}, files[: call.limit], following, truncated=not scan.is_complete)
 
 
 class _ExclusionScan:
@@ -439,7 +439,7 @@ class _ExclusionScan:
         self._within = within
         self.is_complete = True
 
-    def paths(self) -> Iterator[LeftOutOne]:
+    def paths(self) -> Iterator[UnindexedFile]:
         deadline = time.monotonic() + _SCAN_SECONDS
         for root in self._roots:
             for ignored in self._indexer.directory_plans.ignored(root):

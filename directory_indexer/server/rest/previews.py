@@ -30,13 +30,13 @@ from directory_indexer.integrations.previewing.requests import (
     Colours,
     MarkdownRequest,
     Node,
+    PageImage,
+    PageImageRequest,
     Rows,
-    ScreenPage,
-    ScreenRequest,
     TableRequest,
     Tree,
 )
-from directory_indexer.integrations.previewing.work import DRAWN, Form, form_of
+from directory_indexer.integrations.previewing.workers import RENDERED_KINDS, Form, form_of
 from directory_indexer.parsing.tasks import WorkerFailure
 from directory_indexer.ranking.excerpts import marks_in
 from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words
@@ -121,8 +121,8 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
         on_disk = _source_file_of(snapshot, path)
         read = _recognised_words(opened, snapshot, path, call.page)
         policy = opened.app.policies.parse._replace(count_tokens=len, descriptions=None)
-    drawn = services.previews.drawing.ask(ScreenRequest(path, on_disk, call.page, policy))
-    if not isinstance(drawn, ScreenPage):
+    drawn = services.previews.drawing.ask(PageImageRequest(path, on_disk, call.page, policy))
+    if not isinstance(drawn, PageImage):
         raise UsageError(drawn.message if isinstance(drawn, WorkerFailure) else "it cannot be drawn")
     return PageAnswer(
         page=call.page,
@@ -187,7 +187,7 @@ def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewS
 def _text_of(snapshot: Snapshot, path: FilePath) -> FileText:
     """Return the text of a document; none of a picture without text, which can be drawn all the same."""
     kind = expected_kind(path)
-    if kind not in DRAWN or snapshot.files.with_text([path]):
+    if kind not in RENDERED_KINDS or snapshot.files.with_text([path]):
         return read_text(snapshot, path, None)
     return FileText(path, FileFacts(kind), "", 1, 1, 1, 0, (), change_on_disk(snapshot, path))
 
@@ -222,7 +222,7 @@ def _lines_in_view(doc_id: str, source: _PreviewSource, line: int) -> PreviewAns
         rows=(),
         matching_lines=tuple(matching)[:_MAX_MATCHING_LINES],
         page_lines=tuple(bisect_right(starts, at) for at in source.page_starts),
-        is_drawn=text.facts.kind in DRAWN and not source.n_masked and not text.on_disk,
+        is_drawn=text.facts.kind in RENDERED_KINDS and not source.n_masked and not text.on_disk,
         masked=source.n_masked,
         members=(),
         container=None,

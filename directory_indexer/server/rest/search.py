@@ -9,14 +9,14 @@ import os
 from collections.abc import Iterator, Sequence
 
 from directory_indexer.api.contents import GrepAnswer, OutlineAnswer, outline_answer
-from directory_indexer.api.directories import DirectoryPart, directory_part
+from directory_indexer.api.directories import DirectoryTree, directory_tree
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
 from directory_indexer.api.previews import NeighbourEntry, NeighboursAnswer
 from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
-from directory_indexer.integrations.previewing.work import DRAWN
+from directory_indexer.integrations.previewing.workers import RENDERED_KINDS
 from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
@@ -79,7 +79,7 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
     return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
 
 
-def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryPart:
+def describe_directories(services: Services, call: DirectoriesCall) -> DirectoryTree:
     """Return the directory breakdown of the index.
 
     Raises:
@@ -90,7 +90,7 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
         usage = directory_usage(
             snapshot, _first_directory_of_scope(snapshot, call.path), depth=call.depth, most=call.most, without=own
         )
-    return directory_part(usage)
+    return directory_tree(usage)
 
 
 def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
@@ -104,7 +104,7 @@ def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
 def _is_picture_without_text(hit: Hit) -> bool:
     """Whether a file that was found by its name alone is a picture that can be shown."""
     reason = hit.named.why_without_text if hit.named else ""
-    return hit.facts.kind in DRAWN and reason in {SkipReason.BINARY, SkipReason.NO_TEXT}
+    return hit.facts.kind in RENDERED_KINDS and reason in {SkipReason.BINARY, SkipReason.NO_TEXT}
 
 
 def _path_and_name_of_document(

@@ -20,7 +20,7 @@ from directory_indexer.core.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.core.paths import FilePath, display, exact_text
 from directory_indexer.core.safe_open import open_file
 from directory_indexer.formats.kinds import is_safe_to_open
-from directory_indexer.integrations.editors import system_command, viewer_command, window_editor_command
+from directory_indexer.integrations.editors import graphical_editor_command, system_command, viewer_command
 from directory_indexer.search.texts import read_text
 from directory_indexer.server.rest.documents import indexed_path
 from directory_indexer.server.rest.operations import Services
@@ -77,7 +77,7 @@ def command_to_open(target: OpenTarget, path: FilePath, kind: str, environ: Mapp
     exact = exact_text(path)
     if target.how is OpenWith.FOLDER:
         return _folder_command(exact)
-    if target.how is OpenWith.EDITOR and (editor := window_editor_command(exact, target.line, environ)):
+    if target.how is OpenWith.EDITOR and (editor := graphical_editor_command(exact, target.line, environ)):
         return editor
     if not is_safe_to_open(path, kind):
         raise UsageError(

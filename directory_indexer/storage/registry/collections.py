@@ -26,24 +26,24 @@ _SELECT = f"SELECT {COLLECTION_COLUMNS} FROM collections ORDER BY name"  # noqa:
 
 
 class CollectionRow(NamedTuple):
-    """A collection; one that `is_leaving` is being deleted, and invisible to clients."""
+    """A collection; one that is being deleted is invisible to clients."""
 
     name: CollectionName
     description: str
     created_at: float
     """Seconds since the epoch: it distinguishes successive collections of the same name."""
 
-    is_leaving: bool = False
+    is_deleting: bool = False
 
 
 def parse_collection(row: Sequence[Any]) -> CollectionRow:
     """Parse the columns of a row."""
-    name, description, created_at, is_leaving = row
+    name, description, created_at, is_deleting = row
     return CollectionRow(
         parse_stored("collections.name", lambda value: collection_name(parse_text(value)), name),
         parse_stored("collections.description", parse_text, description),
         parse_stored("collections.created_at", parse_epoch_seconds, created_at),
-        bool(is_leaving),
+        bool(is_deleting),
     )
 
 

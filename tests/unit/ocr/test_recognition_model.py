@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from directory_indexer.ocr.page_reading import Sign, decode, words_of
+from directory_indexer.ocr.page_reading import DecodedChar, decode, words_of
 
 SIGNS = ("", "a", "b", " ")
 
@@ -14,9 +14,9 @@ def probabilities(*steps: tuple[int, float]) -> np.ndarray:
 
 
 def test_a_sign_that_goes_on_is_one_and_after_a_blank_it_is_another() -> None:
-    signs = decode(probabilities((1, 0.9), (1, 0.8), (0, 0.9), (1, 0.7), (2, 0.6)), SIGNS)
-    assert [(one.text, one.step) for one in signs] == [("a", 0), ("a", 3), ("b", 4)]
-    assert [one.confidence for one in signs] == pytest.approx([0.9, 0.7, 0.6])
+    characters = decode(probabilities((1, 0.9), (1, 0.8), (0, 0.9), (1, 0.7), (2, 0.6)), SIGNS)
+    assert [(one.text, one.step) for one in characters] == [("a", 0), ("a", 3), ("b", 4)]
+    assert [one.confidence for one in characters] == pytest.approx([0.9, 0.7, 0.6])
 
 
 def test_blanks_alone_are_nothing() -> None:
@@ -25,8 +25,13 @@ def test_blanks_alone_are_nothing() -> None:
 
 
 def test_words_are_parted_at_spaces_and_stand_where_their_signs_do() -> None:
-    signs = [Sign("a", 1, 0.8), Sign("b", 2, 0.6), Sign(" ", 5, 0.9), Sign("a", 8, 1.0)]
-    first, second = words_of(signs, n_steps=10)
+    characters = [
+        DecodedChar("a", 1, 0.8),
+        DecodedChar("b", 2, 0.6),
+        DecodedChar(" ", 5, 0.9),
+        DecodedChar("a", 8, 1.0),
+    ]
+    first, second = words_of(characters, n_steps=10)
     assert (first.text, second.text) == ("ab", "a")
     assert (first.confidence, second.confidence) == pytest.approx((0.7, 1.0))
     assert 0 <= first.start <= 0.1
@@ -35,12 +40,12 @@ def test_words_are_parted_at_spaces_and_stand_where_their_signs_do() -> None:
 
 
 def test_spaces_at_the_ends_and_twice_make_no_words() -> None:
-    signs = [
-        Sign(" ", 0, 1.0),
-        Sign("a", 2, 1.0),
-        Sign(" ", 3, 1.0),
-        Sign(" ", 5, 1.0),
-        Sign("b", 7, 1.0),
-        Sign(" ", 9, 1.0),
+    characters = [
+        DecodedChar(" ", 0, 1.0),
+        DecodedChar("a", 2, 1.0),
+        DecodedChar(" ", 3, 1.0),
+        DecodedChar(" ", 5, 1.0),
+        DecodedChar("b", 7, 1.0),
+        DecodedChar(" ", 9, 1.0),
     ]
-    assert [word.text for word in words_of(signs, n_steps=10)] == ["a", "b"]
+    assert [word.text for word in words_of(characters, n_steps=10)] == ["a", "b"]

@@ -7,7 +7,7 @@ import pytest
 
 from directory_indexer.core.files import Box, Line, Recognition, Word
 from directory_indexer.formats.pdf.raster import Raster
-from directory_indexer.ocr.pages import without_noise, without_specks
+from directory_indexer.ocr.pages import despeckled, without_noise
 
 
 def page(pixels: np.ndarray) -> Raster:
@@ -23,16 +23,16 @@ def lettered() -> np.ndarray:
 
 def test_specks_are_removed_and_strokes_stay() -> None:
     noise = np.random.default_rng(7).random((300, 400)) < 0.05
-    smooth = without_specks(page(np.where(noise, 90, lettered())))
+    smooth = despeckled(page(np.where(noise, 90, lettered())))
     assert smooth is not None
     pixels = np.frombuffer(smooth.samples, np.uint8).reshape(300, 400)
     assert np.mean(pixels == lettered()) > 0.99
 
 
 def test_a_page_without_noise_is_not_read_once_more() -> None:
-    assert without_specks(page(lettered())) is None
-    assert without_specks(page(np.full((300, 400), 255))) is None
-    assert without_specks(Raster(1, 1, b"\0")) is None
+    assert despeckled(page(lettered())) is None
+    assert despeckled(page(np.full((300, 400), 255))) is None
+    assert despeckled(Raster(1, 1, b"\0")) is None
 
 
 def recognised(*words: tuple[str, int]) -> Recognition:

@@ -3,12 +3,12 @@ import math
 import numpy as np
 import pytest
 
-from directory_indexer.ocr.detection import TextBox, boxes_of, draw
+from directory_indexer.ocr.detection import TextBox, boxes_of, resample
 
 
 def test_a_box_is_drawn_pixel_by_pixel_at_its_own_size() -> None:
     pixels = np.arange(48, dtype=np.uint8).reshape(6, 8)
-    assert (draw(pixels, TextBox(4, 3, 4, 2), 2, 4) == pixels[2:4, 2:6]).all()
+    assert (resample(pixels, TextBox(4, 3, 4, 2), 2, 4) == pixels[2:4, 2:6]).all()
 
 
 @pytest.mark.parametrize("quarters", [0, 1, 2, 3])
@@ -16,31 +16,31 @@ def test_a_box_that_is_read_in_another_direction_is_drawn_turned(quarters: int) 
     pixels = np.arange(24, dtype=np.uint8).reshape(4, 6)
     box = TextBox(3, 2, 6, 4).turned(quarters)
     expected = np.rot90(pixels, quarters)
-    assert draw(pixels, box, *expected.shape) == pytest.approx(expected, abs=1e-4)
+    assert resample(pixels, box, *expected.shape) == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_slanted_box_is_drawn_level() -> None:
     y, x = np.mgrid[0:100, 0:200]
     angle = math.radians(10)
     pixels = np.where(abs((y - 50) * math.cos(angle) - (x - 100) * math.sin(angle)) < 4, 0, 255).astype(np.uint8)
-    drawn = draw(pixels, TextBox(100, 50, 120, 20, angle), 20, 120)
+    drawn = resample(pixels, TextBox(100, 50, 120, 20, angle), 20, 120)
     assert drawn[8:12].max() < 10
     assert drawn[:5].min() > 245
 
 
 def test_what_is_drawn_much_smaller_is_averaged() -> None:
     pixels = np.tile(np.array([0, 200], np.uint8), (40, 20))
-    assert draw(pixels, TextBox(20, 20, 40, 40), 4, 4) == pytest.approx(np.full((4, 4), 100.0))
+    assert resample(pixels, TextBox(20, 20, 40, 40), 4, 4) == pytest.approx(np.full((4, 4), 100.0))
 
 
 def test_what_lies_outside_continues_the_edge() -> None:
-    drawn = draw(np.full((4, 4), 7, np.uint8), TextBox(0, 0, 8, 8), 8, 8)
+    drawn = resample(np.full((4, 4), 7, np.uint8), TextBox(0, 0, 8, 8), 8, 8)
     assert (drawn == 7).all()
 
 
 def test_a_stretch_of_a_slanted_box_lies_along_it() -> None:
     box = TextBox(0, 0, 100, 10, math.pi / 4)
-    end = box.stretch(0.5, 1)
+    end = box.segment(0.5, 1)
     assert (end.x, end.y, end.width) == pytest.approx((25 / math.sqrt(2), 25 / math.sqrt(2), 50))
 
 

@@ -7,12 +7,12 @@ import pytest
 from directory_indexer.formats.table import FORMATS
 from directory_indexer.integrations.previewing.colours import colours_of
 from directory_indexer.integrations.previewing.requests import Row, TableRequest
-from directory_indexer.integrations.previewing.work import DRAWN, Form, form_of, rows_of
+from directory_indexer.integrations.previewing.workers import RENDERED_KINDS, Form, form_of, rows_of
 
 
 def test_every_kind_has_a_form() -> None:
     assert {form_of(kind) for kind in FORMATS} == set(Form)
-    assert {kind for kind in FORMATS if form_of(kind) is Form.PAGES} == DRAWN
+    assert {kind for kind in FORMATS if form_of(kind) is Form.PAGES} == RENDERED_KINDS
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.integrations.previewing.work import tree_of
+from directory_indexer.integrations.previewing.workers import tree_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from directory_indexer.api.collections import (
     scopes_answer,
     sent_answer,
 )
-from directory_indexer.api.contents import OutlineList, converted, outline_answer
+from directory_indexer.api.contents import OutlineList, converted_text, outline_answer
 from directory_indexer.api.cursors import parse_cursor
 from directory_indexer.api.reports import (
     ForgetAnswer,
@@ -157,7 +157,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
         "status": status_json(
             status_report._replace(directories=status_report.directories[:1], last_run=None), verbose=True
         ),
-        "convert": record_json(converted("report.docx", '---\ntitle: "Report"\nkind: "docx"\n---\n\n# Report\n')),
+        "convert": record_json(converted_text("report.docx", '---\ntitle: "Report"\nkind: "docx"\n---\n\n# Report\n')),
         "export": record_json(
             export_answer(
                 ExportReport(

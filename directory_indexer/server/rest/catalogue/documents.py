@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from directory_indexer.api.collections import IngestAnswer
 from directory_indexer.api.contents import DocumentList, GrepAnswer, OutlineAnswer, TextAnswer
-from directory_indexer.api.directories import DirectoryPart
+from directory_indexer.api.directories import DirectoryTree
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.previews import NeighboursAnswer, PageAnswer, PreviewAnswer
@@ -91,7 +91,7 @@ READ_OPERATIONS = (
         "Directory breakdown",
         "Return the size, age and embedding coverage of each directory.",
         arguments.DirectoriesCall,
-        DirectoryPart,
+        DirectoryTree,
         search.describe_directories,
         Pool.SEARCH,
         route="GET /api/v1/directories",

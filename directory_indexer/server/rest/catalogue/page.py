@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from directory_indexer.api.directories import (
-    AddingAnswer,
-    ForgettingAnswer,
+    AddPreview,
+    ForgetPreview,
     ForgottenAnswer,
-    LeftOutList,
     NearMisses,
     SuggestedDirectories,
+    UnindexedFiles,
 )
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.reports import SettingsAnswer
 from directory_indexer.api.runs import OperationEntry
-from directory_indexer.api.status import IndexMoment, StatusAnswer
+from directory_indexer.api.status import IndexVersion, StatusAnswer
 from directory_indexer.core.rights import Right
 from directory_indexer.server.rest import arguments, page_operations
 from directory_indexer.server.rest.catalogue.documents import LINKS_TO_OPERATION
@@ -39,7 +39,7 @@ OPERATIONS_OF_PAGE = (
         "Wait for a change of the index",
         "Return the counts of the index and the progress of a run, at once or when they have changed.",
         arguments.ChangesCall,
-        IndexMoment,
+        IndexVersion,
         page_operations.wait_for_changes,
         needs=Right.OWNER,
         route="GET /api/v1/changes",
@@ -49,7 +49,7 @@ OPERATIONS_OF_PAGE = (
         "List what is not in the index",
         "List files that failed, were skipped, are waiting or are excluded by a rule, with the reasons.",
         arguments.LeftOutCall,
-        LeftOutList,
+        UnindexedFiles,
         page_operations.list_skipped_files,
         Pool.SEARCH,
         needs=Right.OWNER,
@@ -118,7 +118,7 @@ OPERATIONS_OF_PAGE = (
         "Preview adding a directory",
         "Return what would be read if a directory were added. Nothing is changed.",
         arguments.LookAtDirectoryCall,
-        AddingAnswer,
+        AddPreview,
         page_operations.preview_adding,
         Pool.SEARCH,
         needs=Right.OWNER,
@@ -144,7 +144,7 @@ OPERATIONS_OF_PAGE = (
         "Preview forgetting a directory",
         "Return what would be removed if a directory were forgotten. Nothing is changed.",
         arguments.LookAtForgettingCall,
-        ForgettingAnswer,
+        ForgetPreview,
         page_operations.preview_forgetting,
         Pool.SEARCH,
         needs=Right.OWNER,

@@ -25,10 +25,10 @@ from directory_indexer.integrations.previewing.requests import (
     Colours,
     MarkdownRequest,
     Node,
+    PageImage,
+    PageImageRequest,
     Row,
     Rows,
-    ScreenPage,
-    ScreenRequest,
     TableRequest,
     Tree,
 )
@@ -46,7 +46,7 @@ with lazily:
     from directory_indexer.parsing.worker_pool import WorkerPool
 
 
-_SEPARATED: Final = {"csv": ",", "tsv": "\t"}
+_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _MAX_CELLS: Final = 64
 _MAX_CELL_CHARS: Final = 2_000
 
@@ -69,13 +69,13 @@ def _answer(request: object) -> object:
 
 
 @_answer.register
-def _(request: ScreenRequest) -> object:
+def _(request: PageImageRequest) -> object:
     content, kind = content_of_page(request.path, request.on_disk, request.policy)
-    if kind not in DRAWN:
+    if kind not in RENDERED_KINDS:
         raise ExtractionError(f"is not drawn: it is {kind}")
     drawn = draw_for_screen(content, kind, request.page)
     picture = encode_page(drawn.raster)
-    return ScreenPage(picture.content, picture.media_type, picture.width, picture.height, drawn.n_pages, drawn.words)
+    return PageImage(picture.content, picture.media_type, picture.width, picture.height, drawn.n_pages, drawn.words)
 
 
 @_answer.register
@@ -95,13 +95,13 @@ def _(request: TableRequest) -> object:
 
 def rows_of(request: TableRequest) -> Rows:
     """Parse the rows of a table."""
-    if request.kind in _SEPARATED:
-        return Rows(tuple(_separated(request)))
-    return Rows(tuple(_written(request)))
+    if request.kind in _DELIMITERS:
+        return Rows(tuple(_delimited_rows(request)))
+    return Rows(tuple(_markdown_rows(request)))
 
 
-def _separated(request: TableRequest) -> Iterator[Row]:
-    separator = _SEPARATED[request.kind]
+def _delimited_rows(request: TableRequest) -> Iterator[Row]:
+    separator = _DELIMITERS[request.kind]
     first = request.text.partition("\n")[0]
     if request.kind == "csv" and first.count(";") > first.count(","):
         separator = ";"
@@ -114,7 +114,7 @@ def _separated(request: TableRequest) -> Iterator[Row]:
         line = request.start_line + reader.line_num
 
 
-def _written(request: TableRequest) -> Iterator[Row]:
+def _markdown_rows(request: TableRequest) -> Iterator[Row]:
     for line, text in enumerate(request.text.split("\n"), request.start_line):
         if text.startswith("| ") and text.endswith(" |"):
             yield Row(line, _bounded(text[2:-2].split(" | ")))
@@ -133,13 +133,13 @@ _ELEMENTS: Final = frozenset(
         *("table", "thead", "tbody", "tr", "th", "td"),
     }
 )
-_SPACES: Final = {"softbreak": Node("", " "), "hardbreak": Node("br")}
-_TEXTS: Final = frozenset({"text", "html_inline", "html_block"})
-_LITERAL: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
+_BREAKS: Final = {"softbreak": Node("", " "), "hardbreak": Node("br")}
+_TEXT_TOKENS: Final = frozenset({"text", "html_inline", "html_block"})
+_LITERALS: Final = {"code_inline": "code", "fence": "pre", "code_block": "pre", "image": "image"}
 """Nodes with a text of their own; that of an image is its description."""
 
 _SCHEMES: Final = frozenset({"http", "https"})
-_MAX_ADDRESS_CHARS: Final = 1_024
+_MAX_URL_CHARS: Final = 1_024
 
 
 def tree_of(text: str, *, start_line: int = 1) -> Tree:
@@ -160,7 +160,7 @@ def _front_matter(text: str) -> int:
 
 
 class _Reader:
-    """Converts nodes, at most as many as a page can show."""
+    """Converts nodes, up to the limit of a page."""
 
     def __init__(self, start_line: int) -> None:
         self._start_line = start_line
@@ -176,15 +176,15 @@ class _Reader:
         return tuple(converted)
 
     def _read(self, node: SyntaxTreeNode) -> tuple[Node, ...]:
-        if node.type in _SPACES:
-            return (_SPACES[node.type],)
-        if node.type in _TEXTS:
+        if node.type in _BREAKS:
+            return (_BREAKS[node.type],)
+        if node.type in _TEXT_TOKENS:
             return (Node("", node.content),)
-        if node.type in _LITERAL:
-            return (Node(_LITERAL[node.type], children=(Node("", node.content or "picture"),), line=self._line(node)),)
+        if node.type in _LITERALS:
+            return (Node(_LITERALS[node.type], children=(Node("", node.content or "picture"),), line=self._line(node)),)
         children = self.nodes(node.children)
         if node.type == "link":
-            href, beside = _addresses(str(node.attrGet("href")))
+            href, beside = _link_targets(str(node.attrGet("href")))
             return (Node("link", children=children, href=href, beside=beside),)
         tag = node.tag if node.type == "heading" else node.type
         return (Node(tag, children=children, line=self._line(node)),) if node.type in _ELEMENTS else children
@@ -193,8 +193,8 @@ class _Reader:
         return node.map[0] + self._start_line if node.map else 0
 
 
-def _addresses(href: str) -> tuple[str, str]:
-    """Return the target of a link to the web, or that of a link to a file beside the document; others become text."""
+def _link_targets(href: str) -> tuple[str, str]:
+    """Return the URL of a web link and the path of a link to a local file; other links become text."""
     try:
         parts = urlsplit(href)
     except ValueError:
@@ -202,7 +202,7 @@ def _addresses(href: str) -> tuple[str, str]:
     if parts.scheme in _SCHEMES and parts.netloc:
         return href, ""
     is_beside = not parts.scheme and not parts.netloc and not parts.path.startswith(("/", "\\"))
-    return "", href if is_beside and len(href) <= _MAX_ADDRESS_CHARS else ""
+    return "", href if is_beside and len(href) <= _MAX_URL_CHARS else ""
 
 
 class PreviewWorkers:
@@ -220,11 +220,11 @@ class PreviewWorkers:
 
 _LIMITS: Final = Limits(seconds=15, memory_bytes=1 << 30, clock_seconds=30)
 _IDLE_SECONDS: Final = 300.0
-_TURN_SECONDS: Final = 20.0
+_QUEUE_SECONDS: Final = 20.0
 
 
 class WarmWorker:
-    """One process for one request at a time; it ends after some time without requests, and with this process."""
+    """One process, for one request at a time; it ends when idle, and with this process."""
 
     def __init__(self, function: Callable[[Any], object], scratch: Path | None = None) -> None:
         self._pool = WorkerPool(function, n_workers=1, scratch=scratch, is_warm=True)
@@ -238,7 +238,7 @@ class WarmWorker:
             BusyError: other requests take too long.
             UnavailableError: no process can be started.
         """
-        if not self._turn.acquire(timeout=_TURN_SECONDS):
+        if not self._turn.acquire(timeout=_QUEUE_SECONDS):
             raise BusyError("the preview workers are busy", hint="try again in a moment")
         try:
             self._end_after_idle_time()
@@ -269,7 +269,7 @@ class WarmWorker:
 
 
 class Form(StrEnum):
-    """Presentation of a document."""
+    """Layout of a document preview."""
 
     LINES = "lines"
     PROSE = "prose"
@@ -280,14 +280,14 @@ class Form(StrEnum):
     PAGES = "pages"
 
 
-DRAWN: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp", "bmp", "pnm"})
+RENDERED_KINDS: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp", "bmp", "pnm"})
 """Kinds whose pages can be rendered."""
 
 _FORMS: Final = {
     **dict.fromkeys(("pptx", "ppt", "odp", "keynote"), Form.SLIDES),
     **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "xlsb", "ods", "numbers"), Form.TABLE),
     **dict.fromkeys(("email", "emlx", "msg"), Form.MESSAGE),
-    **dict.fromkeys(DRAWN, Form.PAGES),
+    **dict.fromkeys(RENDERED_KINDS, Form.PAGES),
     "markdown": Form.MARKDOWN,
 }
 _PROSE: Final = frozenset(
@@ -312,7 +312,7 @@ _PROSE: Final = frozenset(
 
 
 def form_of(kind: str) -> Form:
-    """Return the presentation of a kind; text files are shown line by line."""
+    """Return the layout of a kind; text files are displayed line by line."""
     if kind in _FORMS:
         return _FORMS[kind]
     is_prose = kind in _PROSE or kind in GROUPS["media"] or kind in GROUPS["archives"]
