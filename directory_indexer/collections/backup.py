@@ -32,8 +32,8 @@ from directory_indexer.config.collections import (
     registry_path,
     team_directory,
 )
-from directory_indexer.config.kinds import Secret
 from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.config.value_types import Secret
 from directory_indexer.core.durable_files import create_new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id

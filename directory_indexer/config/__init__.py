@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import PROVIDERS
-from directory_indexer.config.kinds import Secret, SecretText, ValidationIssue
 from directory_indexer.config.settings import Config, build_config, conflicts
 from directory_indexer.config.sources import (
     KEYS,
@@ -27,6 +26,7 @@ from directory_indexer.config.sources import (
     settings_in_file,
     variable_of,
 )
+from directory_indexer.config.value_types import Secret, SecretText, ValidationIssue
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.permissions import is_secret_readable_by_others, others_can_write

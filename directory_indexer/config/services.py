@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from directory_indexer.config.kinds import (
+from directory_indexer.config.value_types import (
     ENDPOINT,
     Flag,
     Integer,

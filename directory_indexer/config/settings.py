@@ -15,7 +15,6 @@ from directory_indexer.config.indexing import (
     OcrConfig,
     extractor_issues,
 )
-from directory_indexer.config.kinds import Key, ValidationIssue, entries_of, section
 from directory_indexer.config.services import (
     FetchingConfig,
     MonitoringConfig,
@@ -24,6 +23,7 @@ from directory_indexer.config.services import (
     StorageConfig,
     TelemetryConfig,
 )
+from directory_indexer.config.value_types import Key, ValidationIssue, entries_of, section
 from directory_indexer.core.errors import UsageError
 
 _INTRODUCTION = """\

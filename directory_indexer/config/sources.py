@@ -16,8 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-from directory_indexer.config.kinds import keys_below
 from directory_indexer.config.settings import Config
+from directory_indexer.config.value_types import keys_below
 from directory_indexer.core.errors import ConfigError
 
 Value = TypeVar("Value")

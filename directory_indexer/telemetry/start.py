@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from directory_indexer.config.kinds import SecretText
 from directory_indexer.config.services import TelemetryConfig
+from directory_indexer.config.value_types import SecretText
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.telemetry import spans

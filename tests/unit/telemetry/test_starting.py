@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from directory_indexer.config.kinds import SecretText
 from directory_indexer.config.services import TelemetryConfig
+from directory_indexer.config.value_types import SecretText
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.start import Receivers, receivers_of, start, start_leniently
