@@ -161,6 +161,7 @@ def test_hits_come_though_a_menu_kept_the_release_of_a_button(page: Page, opens_
     hit.dispatch_event("contextmenu")
     page.locator("#query").fill("carrots")
     expect(page.locator(".hit").first).to_contain_text("Carrots")
+    page.mouse.up(button=opens_menu)
 
 
 def test_keys_stay_at_their_hit_when_more_hits_come(page: Page) -> None:
