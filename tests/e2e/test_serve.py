@@ -88,7 +88,7 @@ def test_a_search_without_a_place_looks_where_the_client_works(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files that are open cannot be cut there")
-@pytest.mark.parametrize("share", [0, 0.5])
+@pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.slow), 0.5])
 def test_vectors_that_are_cut_short_under_a_server_are_missed_not_read(own_place: Path, share: float) -> None:
     data_dir = own_place / "data"
     run_command([DIRINDEX, "doctor", "--repair", "--data-dir", data_dir])
