@@ -6,16 +6,16 @@ import json
 import shutil
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import expect, sync_playwright
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from page_servers import PageServer
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = (
@@ -51,10 +51,10 @@ def admit(server: PageServer, browser: Browser, kept: Path) -> Path:
 
 
 @cache
-def _context(browser: Browser, admitted: Path) -> BrowserContext:
-    context = browser.new_context(storage_state=admitted, viewport={"width": 1280, "height": 800})
+def _page(browser: Browser, admitted: Path) -> Page:
+    context = browser.new_context(storage_state=admitted)
     context.set_default_timeout(_PATIENCE_MS)
-    return context
+    return context.new_page()
 
 
 def _kept(admitted: Path) -> dict[str, str]:
@@ -65,21 +65,32 @@ def _kept(admitted: Path) -> dict[str, str]:
 
 @contextmanager
 def watched_page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
-    """Give a page, and fail if it complained or asked for anything elsewhere.
+    """Lend the page of somebody who was admitted, and fail if it complained or asked for anything elsewhere.
 
-    What a browser has compiled of the page stays from test to test, which is half of the time of a test; what the page
-    has kept does not.
+    A new window would take half of the time of a test, and so would compiling what the page consists of; so all tests
+    have the same window, and what one of them has changed in it is undone before the next.
     """
-    context = _context(browser, admitted)
-    page = context.new_page()
+    page = _page(browser, admitted)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(color_scheme="light", reduced_motion="no-preference")
     said: list[str] = []
     asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    yield page
-    page.unroute_all()
-    page.evaluate(_FORGET, _kept(admitted))
-    page.close()
+    with (
+        _heard(page, "console", lambda message: said.append(message.text)),
+        _heard(page, "pageerror", lambda error: said.append(str(error))),
+        _heard(page, "request", lambda request: asked.append(request.url)),
+    ):
+        yield page
+        page.unroute_all()
+        page.evaluate(_FORGET, _kept(admitted))
+    page.goto("about:blank")
+    page.mouse.move(0, 0)
     assert said == []
     assert [url for url in asked if not url.startswith((server.root, f"blob:{server.root}"))] == []
+
+
+@contextmanager
+def _heard(page: Page, event: Any, listen: Callable[[Any], None]) -> Iterator[None]:
+    page.on(event, listen)
+    yield
+    page.remove_listener(event, listen)

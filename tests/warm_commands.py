@@ -226,7 +226,16 @@ def _import_everything() -> None:
     for name in (*_LIBRARIES, *ours):
         if not _FOR_FEW.search(name):
             importlib.import_module(name)
+    _load_model()
     _fork_workers(sys.argv[1])
+
+
+def _load_model() -> None:
+    """Have forks share a session of the model that has run once; each would need a tenth of a second to get there."""
+    from directory_indexer.embedding import embedded  # noqa: PLC0415 - this file is imported by tests, too
+
+    embedded._load_session = cache(embedded._load_session)  # noqa: SLF001 - the product loads it once a process
+    embedded.EmbeddedEmbedder().embed_query("a query")
 
 
 def _serve(listener: socket.socket) -> None:

@@ -25,7 +25,11 @@ _N_FILES = 40
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Index forty notes, once for all tests that only read."""
-    return _place(tmp_path_factory.mktemp("place"))
+    place = tmp_path_factory.mktemp("place")
+    (place / "docs").mkdir()
+    (place / "docs/long.md").write_text("".join(f"Line {n} of a long text about nothing.\n" for n in range(100)))
+    (place / "docs/line.txt").write_text(" ".join(f"word{n}" for n in range(600)))
+    return _place(place)
 
 
 @pytest.fixture
@@ -84,7 +88,7 @@ def test_a_search_without_a_place_looks_where_the_client_works(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files that are open cannot be cut there")
-@pytest.mark.parametrize("share", [0, 0.5])
+@pytest.mark.parametrize("share", [pytest.param(0, marks=pytest.mark.slow), 0.5])
 def test_vectors_that_are_cut_short_under_a_server_are_missed_not_read(own_place: Path, share: float) -> None:
     data_dir = own_place / "data"
     run_command([DIRINDEX, "doctor", "--repair", "--data-dir", data_dir])
@@ -408,13 +412,11 @@ def test_a_server_ends_with_its_parent_although_the_pipe_stays_open(place: Path)
 
 def _place(directory: Path, n_files: int = _N_FILES) -> Path:
     docs = directory / "docs"
-    docs.mkdir()
+    docs.mkdir(exist_ok=True)
     (docs / "keys.md").write_text("# Operations\n\n## Key rotation\n\nRotate the signing keys every ninety days.\n")
     for number in range(n_files):
         recipe = f"# Soup {number}\n\nBoil carrots with {number} leaves of ginger, {'and stir ' * (number % 7)}well.\n"
         (docs / f"note{number:02}.md").write_text(recipe)
-    (docs / "long.md").write_text("".join(f"Line {n} of a long text about nothing at all.\n" for n in range(300)))
-    (docs / "line.txt").write_text(" ".join(f"word{n}" for n in range(1500)))
     run_command([DIRINDEX, "index", docs, "--quiet", "--data-dir", directory / "data"])
     return directory
 

@@ -167,7 +167,7 @@ def test_a_run_that_starts_waits_for_nobody_and_keeps_its_name(tmp_path: Path) -
         first = client.call("index", wait_seconds=0)
         assert first["structuredContent"]["state"] == "running"
         names, words = set(), text_of(first)
-        while (job := client.call("index", wait_seconds=0)["structuredContent"])["state"] == "running":
+        while (job := client.call("index", wait_seconds=1)["structuredContent"])["state"] == "running":
             names |= {job["id"]} if "id" in job else set()
         assert job["state"] == "completed"
         assert names <= {job["id"]}

@@ -13,7 +13,7 @@ from page_browsers import CHROMIUM, admit, chromium, watched_page
 from page_engines import Standin
 from page_samples import write_samples
 from page_servers import PageServer
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from scanned_pages import picture, scan
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _PAUSES = """() => {
   const wait = setTimeout;
   window.setTimeout = (then, ms) => (ms === 250 ? void (window.pause = then) : wait(then, ms));
 }"""
+_DRAWN = "() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 _NAME = "<b onclick=alert(1)>&quot;.md"
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -135,7 +136,7 @@ def _pause(page: Page) -> None:
     """Let who types pause, on a page with ``_PAUSES``, and wait until the answer by meaning has come."""
     with page.expect_response(lambda response: '"hybrid"' in (response.request.post_data or "")):
         page.evaluate("pause()")
-    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+    page.evaluate(_DRAWN)
 
 
 def test_a_click_counts_though_other_hits_come_while_the_button_is_down(page: Page) -> None:
@@ -160,6 +161,7 @@ def test_hits_come_though_a_menu_kept_the_release_of_a_button(page: Page, opens_
     hit.dispatch_event("contextmenu")
     page.locator("#query").fill("carrots")
     expect(page.locator(".hit").first).to_contain_text("Carrots")
+    page.mouse.up(button=opens_menu)
 
 
 def test_keys_stay_at_their_hit_when_more_hits_come(page: Page) -> None:
@@ -334,6 +336,21 @@ def test_matches_are_gone_to_one_after_the_other(page: Page) -> None:
     expect(page.locator("mark.current")).to_be_in_viewport()
     page.keyboard.press("p")
     expect(counter).to_have_text("2 of 3")
+
+
+def test_pages_that_are_drawn_late_do_not_count_matches_of_another_document(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/page?**", lambda route: held.append(route))  # noqa: PLW0108 - Playwright takes no method of a list
+    with page.expect_request("**/page?**"):
+        look_at(page, "lantern.png")
+    look_at(page, "lantern.rb")
+    counter = page.locator(".counter")
+    expect(counter).to_have_text("1 of 3")
+    for route in held:
+        with page.expect_response("**/page?**"):
+            route.continue_()
+    page.evaluate(_DRAWN)
+    expect(counter).to_have_text("1 of 3")
 
 
 def test_markdown_is_rendered_without_what_it_brings_along(page: Page) -> None:

@@ -147,8 +147,8 @@ def test_archives_in_archives_that_unpack_to_100_gb_end(outcome: Callable[[str, 
 
 
 def test_members_have_a_number(outcome: Callable[[str, bytes], Outcomes]) -> None:
-    result = outcome("many.zip", zipped({f"{n}": b"" for n in range(20_000)}))
-    assert len(result.skipped) == 20_000
+    result = outcome("many.zip", zipped({f"{n}": b"" for n in range(5_000)}))
+    assert len(result.skipped) == 5_000
     assert set(result.skipped.values()) == {SkipReason.EMPTY}
 
 

@@ -57,7 +57,7 @@ export class Preview {
   // Goes to the next match, or the one before, also where that is in a part that is not shown yet.
   async step(by) {
     if (!this.#found) return;
-    if (this.#pages) return this.#tell(await this.#pages.step(by));
+    if (this.#pages) return this.#tellOf(this.#pages, this.#pages.step(by));
     const next = this.#at + by;
     if (this.#stops[next]) return this.#select(next);
     const { start_line, end_line, matching_lines } = this.#found;
@@ -124,11 +124,11 @@ export class Preview {
     return element("button", { type: "button", class: "edge", onclick: () => this.show({ ...this.#place, line: String(line), page: "" }, this.#query) }, label);
   }
 
-  async #goTo(place) {
+  #goTo(place) {
     this.#place = place;
     this.#nearby.show(this.#found.text ? this.#found.doc_id : "");
     const line = Number(place.line) || (place.heading ? lineOf(this.#body, place.heading) : 1);
-    if (this.#pages) return this.#tell(await this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
+    if (this.#pages) return this.#tellOf(this.#pages, this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
     for (const one of this.#body.querySelectorAll(".wanted")) one.classList.remove("wanted");
     const wanted = [...this.#body.querySelectorAll("[data-line]")].findLast((one) => Number(one.dataset.line) <= line);
     const isThere = wanted && (Number(wanted.dataset.line) === line || this.#body.classList.contains("form-markdown"));
@@ -153,6 +153,12 @@ export class Preview {
     const { matching_lines: all, total_lines, end_line, start_line } = this.#found;
     const isWhole = end_line - start_line + 1 >= total_lines;
     this.#tell(isWhole ? [number + 1, this.#stops.length] : [all.indexOf(line) + 1, all.length]);
+  }
+
+  // Tells where among the matches of pages one is, unless another document is shown by the time that they are drawn.
+  async #tellOf(pages, stand) {
+    const drawn = await stand;
+    if (pages === this.#pages) this.#tell(drawn);
   }
 
   #tell(stand) {
