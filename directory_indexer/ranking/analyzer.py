@@ -205,8 +205,8 @@ class ExtraWords:
         """Whether a word occurs once characters other than letters and digits are removed, and not before."""
         is_ascii = text.isascii()
         if is_ascii and self._are_letters:
-            shape = letters.translate(MARKS)
-            if not any(mark in shape for mark in JOINING):
+            marks = letters.translate(MARKS)
+            if not any(compiled(joining).search(marks) for joining in JOINING):
                 return False
         together = letters.translate(None, _ASCII_SIGNS)
         for word in self._encoded:
@@ -288,16 +288,17 @@ class _KnownParts(dict[bytes, tuple[str, ...]]):
 
 
 def _joined_words(text: str) -> Iterator[str]:
-    for match in separated_word_matches(text):
-        joined = _without_signs(match[0])
-        if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
+    matches = separated_word_matches(text)
+    for match, joined in zip(matches, _without_signs([match[0] for match in matches]), strict=True):
+        if len(joined) <= _MAX_JOINED_LENGTH and (match.lastgroup is None or len(joined) >= _MIN_DIGITS):
             yield joined
 
 
-def _without_signs(text: str) -> str:
-    if text.isascii():
-        return text.encode().translate(_LOWER, _ASCII_SIGNS).decode()
-    return re.sub(_NON_WORD, "", text).lower()
+def _without_signs(texts: Sequence[str]) -> Sequence[str]:
+    together = _BETWEEN.join(texts)
+    if together.isascii():  # three times as fast as one after the other
+        return together.encode().translate(_LOWER, _SIGNS_WITHIN).decode().split(_BETWEEN) if texts else texts
+    return [re.sub(_NON_WORD, "", text).lower() for text in texts]
 
 
 def _dates(text: str) -> Iterator[str]:
@@ -366,6 +367,8 @@ _HUMP_SHAPES: Final = (b"aA", b"AAa", b"0A", b"AA0")
 
 _LOWER: Final = bytes(range(256)).lower()
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_BETWEEN: Final = "\0"
+_SIGNS_WITHIN: Final = _ASCII_SIGNS.replace(_BETWEEN.encode(), b"")
 _MANY_WORDS: Final = 128
 """From this number on, computing all of `extra_words` is as fast."""
 
