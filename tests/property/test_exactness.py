@@ -164,7 +164,7 @@ _PARTS_OF_TEXTS = (
 def test_the_extra_words_of_a_query_are_seen_in_every_text(text: str, data: st.DataObject) -> None:
     extra = sorted(extra_words(text))
     asked = {*data.draw(st.lists(st.sampled_from(extra or ["size"]), max_size=4)), "size", "großer", "39"}
-    assert asked & ExtraWords(asked).of(text) == asked & {*extra}
+    assert asked & ExtraWords(asked).of(text, split_into_words(text)) == asked & {*extra}
 
 
 def _is_valid(match: re.Match[str]) -> bool:
