@@ -174,9 +174,10 @@ class ExtraWords:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = tuple(words)
-        self._encoded = [word.encode() for word in self._words if word.isascii()]
+        ascii_words = [word for word in self._words if word.isascii()]
+        self._encoded = list(map(str.encode, ascii_words))
         # A text with a longer word has the shorter one, too.
-        self._shortest = [word for word in self._encoded if not any(w in word for w in self._encoded if w != word)]
+        self._shortest = [word for word in ascii_words if not any(w in word for w in ascii_words if w != word)]
         self._others = [word for word in self._words if not word.isascii()]
         self._are_letters = all(map(str.isalpha, self._words))
         self._has_umlauts = any(pair in word for word in self._words for pair in _TRANSLITERATIONS)
@@ -187,13 +188,13 @@ class ExtraWords:
         )
         self._kinds = [kind for kind, is_possible in kinds if is_possible]
 
-    def of(self, text: str) -> AbstractSet[str]:
-        """Return the extra words of a text, at least those that the query has, too."""
+    def of(self, text: str, text_words: Sequence[str]) -> AbstractSet[str]:
+        """Return the extra words of a text with these words, at least those that the query has, too."""
         if len(self._words) > _MANY_WORDS:
             return extra_words(text)
         extra = {word for kind in self._kinds for word in kind(text)}
         letters = text.encode("ascii", "replace").lower()
-        if any(word in letters for word in self._shortest):
+        if self._are_within_words(letters.decode(), text_words if text.isascii() else ()):
             extra |= _camel_parts(text)
         if self._may_be_joined(text, letters):
             extra.update(_joined_words(text))
@@ -201,16 +202,21 @@ class ExtraWords:
             extra.update(_umlaut_forms(text))
         return extra
 
+    def _are_within_words(self, letters: str, text_words: Sequence[str]) -> bool:
+        """Whether a word occurs in a text more often than as one of its words."""
+        counts = ((word, letters.count(word)) for word in self._shortest)
+        return any(n > text_words.count(word) for word, n in counts if n)
+
     def _may_be_joined(self, text: str, letters: bytes) -> bool:
         """Whether a word occurs once characters other than letters and digits are removed, and not before."""
         is_ascii = text.isascii()
         if is_ascii and self._are_letters:
-            shape = letters.translate(MARKS)
-            if not any(mark in shape for mark in JOINING):
+            marks = letters.translate(MARKS)
+            if not any(compiled(joining).search(marks) for joining in JOINING):
                 return False
         together = letters.translate(None, _ASCII_SIGNS)
         for word in self._encoded:
-            if word in together and together.count(word) > letters.count(word):
+            if (n := together.count(word)) and n > letters.count(word):
                 return True
         if is_ascii or not self._others:
             return False
@@ -267,7 +273,7 @@ def _camel_parts(text: str) -> set[str]:
     letters = text.encode("ascii", "replace")
     # Changes of case are detected ten times faster than by a regular expression.
     shape = letters.translate(SHAPES)
-    if b"aA" not in shape and b"AAa" not in shape and b"0A" not in shape:
+    if shape.find(b"aA") < 0 and shape.find(b"AAa") < 0 and shape.find(b"0A") < 0:  # `in` takes longer for bytes
         return parts
     for hump in _HUMP_SHAPES:
         at = shape.find(hump)
@@ -288,16 +294,17 @@ class _KnownParts(dict[bytes, tuple[str, ...]]):
 
 
 def _joined_words(text: str) -> Iterator[str]:
-    for match in separated_word_matches(text):
-        joined = _without_signs(match[0])
-        if len(joined) <= _MAX_JOINED_LENGTH and (match["number"] is None or len(joined) >= _MIN_DIGITS):
+    matches = separated_word_matches(text)
+    for match, joined in zip(matches, _without_signs([match[0] for match in matches]), strict=True):
+        if len(joined) <= _MAX_JOINED_LENGTH and (match.lastgroup is None or len(joined) >= _MIN_DIGITS):
             yield joined
 
 
-def _without_signs(text: str) -> str:
-    if text.isascii():
-        return text.encode().translate(_LOWER, _ASCII_SIGNS).decode()
-    return re.sub(_NON_WORD, "", text).lower()
+def _without_signs(texts: Sequence[str]) -> Sequence[str]:
+    together = _BETWEEN.join(texts)
+    if together.isascii():  # three times as fast as one after the other
+        return together.encode().translate(_LOWER, _SIGNS_WITHIN).decode().split(_BETWEEN) if texts else texts
+    return [re.sub(_NON_WORD, "", text).lower() for text in texts]
 
 
 def _dates(text: str) -> Iterator[str]:
@@ -366,6 +373,8 @@ _HUMP_SHAPES: Final = (b"aA", b"AAa", b"0A", b"AA0")
 
 _LOWER: Final = bytes(range(256)).lower()
 _ASCII_SIGNS: Final = bytes(byte for byte in range(128) if not chr(byte).isalnum())
+_BETWEEN: Final = "\0"
+_SIGNS_WITHIN: Final = _ASCII_SIGNS.replace(_BETWEEN.encode(), b"")
 _MANY_WORDS: Final = 128
 """From this number on, computing all of `extra_words` is as fast."""
 

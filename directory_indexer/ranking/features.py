@@ -62,12 +62,15 @@ class _TextWords(NamedTuple):
 
 
 class _CountedText(NamedTuple):
-    """The occurrences of each term in a text, its length, and its parts as they were counted."""
+    """The occurrences of each term in a text, its length, and its parts as they were counted.
+
+    `extra` is None where no term could be among the extra words.
+    """
 
     counts: tuple[float, ...]
     n_words: int
     words: Sequence[str]
-    extra: AbstractSet[str]
+    extra: AbstractSet[str] | None
     runs: str
 
 
@@ -129,7 +132,8 @@ class Matcher:
         typed = 0.0
         if self._typed:
             own_words = split_into_words(text) if own.runs else own.words
-            typed = self._share_of_typed(_TextWords(own_words, own.extra, own.runs.replace("\n", "")), names)
+            extra = self._extra.of(text, own_words) if own.extra is None else own.extra
+            typed = self._share_of_typed(_TextWords(own_words, extra, own.runs.replace("\n", "")), names)
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
@@ -156,7 +160,8 @@ class Matcher:
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
         forms = self._possible_forms(rest, self._spaced)
-        parts = self._extra.of(text) if forms or self._typed else frozenset[str]()
+        extra = self._extra.of(text, rest_words) if forms else None
+        parts = extra or frozenset[str]()
         if not rest.isascii():
             there = {*rest_words, *parts}
             forms = [form for form in forms if form[0] in there]
@@ -169,7 +174,7 @@ class Matcher:
                 counts[index] += _count_row(split_into_words(text) if runs else rest_words, row)
         self._count_readings(text, counts)
         n_words = len(rest_words) + len(runs) - runs.count("\n")
-        return _CountedText(tuple(counts), n_words, rest_words, parts, runs)
+        return _CountedText(tuple(counts), n_words, rest_words, extra, runs)
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
         """Count the terms that a text has only without its markup."""
@@ -204,7 +209,8 @@ class Matcher:
         )
 
     def _words_of(self, text: str) -> _TextWords:
-        return _TextWords(split_into_words(text), self._extra.of(text), split_unspaced(text)[0].replace("\n", ""))
+        words = split_into_words(text)
+        return _TextWords(words, self._extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
 
     def _share_of_typed(self, own: _TextWords, names: str) -> float:
         """Return the share of the information of the typed words that a passage or the text above it has."""
@@ -244,7 +250,8 @@ class Matcher:
         possible = self._possible_forms(names, self._groups)
         if not possible:
             return set()
-        all_words = {*split_into_words(names), *self._extra.of(names)}
+        words = split_into_words(names)
+        all_words = {*words, *self._extra.of(names, words)}
         return {index for form, index, _ in possible if form in all_words}
 
     def _possible_forms(self, text: str, groups: Sequence[_FormGroup]) -> list[_Form]:

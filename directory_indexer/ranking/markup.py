@@ -12,41 +12,48 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from directory_indexer.ranking.separated import compiled
+
 
 class _Markup(NamedTuple):
     """A form of markup. A text without `mark`, or one of the characters of `needs`, has none of it.
 
     The groups of a match are what is read. The pattern is compiled when a text first has the mark, for a question has
     nearly none. It begins with a character where possible, which `re` finds faster than a position for a lookbehind.
+    `signs` are those of the mark.
     """
 
     needs: str
     mark: str
     pattern: str
-    instead: str | Callable[[re.Match[str]], str] = itemgetter("read")
+    instead: str | Callable[[re.Match[str]], str]
+    signs: str
 
 
 def text_read_around_markup(text: str) -> str:
     """Return the text around each piece of markup as it is read, a line each; "" where there is none."""
-    numbers = [
-        number
-        for needs, marks in _MARKS.items()
-        if needs[0] in text and needs[-1] in text
-        for number, mark in marks
-        if mark in text
+    signs = _signs(text)
+    forms = [
+        form
+        for form in _FORMS
+        if form.signs in signs and form.needs[0] in text and form.needs[-1] in text and form.mark in text
     ]
-    if not numbers:
+    if not forms:
         return ""
-    forms = [_FORMS[number] for number in sorted(numbers)]
-    spans = sorted(match.span() for form in forms for match in re.finditer(form.pattern, text))
+    spans = sorted(match.span() for form in forms for match in compiled(form.pattern).finditer(text))
     return "\n".join(_replace_markup(text[start:end], forms) for start, end in _windows(text, spans))
+
+
+def _signs(text: str) -> str:
+    """Return the signs of a text, an eighth of it: a mark is in a text only if its signs are in those, in a row."""
+    return text.encode("ascii", "replace").translate(None, _NO_SIGNS).decode()
 
 
 def _replace_markup(text: str, forms: Sequence[_Markup]) -> str:
     """Return a text without markup, nested once at most."""
     for form in (*forms, *forms):
         if form.needs[0] in text and form.needs[-1] in text:
-            text = re.sub(form.pattern, form.instead, text)
+            text = compiled(form.pattern).sub(form.instead, text)
     return text
 
 
@@ -77,6 +84,7 @@ def _word_end(text: str, start: int, end: int) -> int:
 _CHARS_AROUND_MARK: Final = 120
 _MAX_WORD_LENGTH: Final = 80
 _WORD_END: Final = re.compile(r"\s")
+_NO_SIGNS: Final = bytes(byte for byte in range(128) if chr(byte).isalnum() or chr(byte).isspace())
 _INLINE: Final = (
     "a abbr acronym b bdi bdo big br cite code del dfn em emphasis font hi i ins kbd link literal mark nobr phrase q "
     "ref s samp small span strike strong sub sup tt u ulink var wbr xref"
@@ -86,8 +94,8 @@ _MACROS: Final = ("link:", "xref:", "mailto:", "kbd:", "btn:", "menu:", "image:"
 _UNREAD: Final = "cite[a-z]*|[a-z]*ref|label|footnote|footnotemark|index|nocite|pageref|vspace|hspace|bibitem"
 
 _FORMS: Final = tuple(
-    _Markup(*form)
-    for form in (
+    _Markup(needs, mark, pattern, instead[0] if instead else itemgetter("read"), _signs(mark))
+    for needs, mark, pattern, *instead in (
         # Words that are hyphenated at the end of a line, or may be.
         *(
             (hyphen, f"{hyphen}\n", rf"{hyphen}(?<=[^\W\d_]{{2}}{hyphen})\n[ \t>]*+(?=[^\W\d_A-Z])", "")
@@ -95,12 +103,16 @@ _FORMS: Final = tuple(
         ),
         ("\\-", "\\-", r"\\(?<=[^\W\d_]\\)-(?=[^\W\d_])", ""),
         # Markdown: links, references, footnotes, and attributes of Pandoc; a text in brackets behind a word is code.
-        ("](", "](", rf"!?(?<![\w)\]])\[{_TEXT}\]\((?:[^()\n]|\([^()\n]{{0,200}}\)){{0,1000}}\)"),
+        (
+            "](",
+            "](",
+            rf"[!\[](?:(?<=!)\[|(?<=\[)(?<![\w)\]]\[)){_TEXT}\]\((?:[^()\n]|\([^()\n]{{0,200}}\)){{0,1000}}\)",
+        ),
         ("[^", "[^", r"\[\^[^\]\s]{1,80}\](?!:)", ""),
-        ("]{", "]{", rf"(?<![\w)\]])\[{_TEXT}\]\{{[^{{}}\n]{{0,200}}\}}"),
+        ("]{", "]{", rf"\[(?<![\w)\]]\[){_TEXT}\]\{{[^{{}}\n]{{0,200}}\}}"),
         # Org, and then Markdown again; wikis: `[[page|text]]`, `[https://… text]`, `[text|https://…]`.
         ("][", "][", rf"\[\[[^\[\]\n]{{1,1000}}\]\[{_TEXT}\]\]"),
-        ("][", "][", rf"(?<![\w)\]])\[{_TEXT}\]\[[^\[\]\n]{{0,200}}\]"),
+        ("][", "][", rf"\[(?<![\w)\]]\[){_TEXT}\]\[[^\[\]\n]{{0,200}}\]"),
         ("[|", "[[", r"\[\[[^\[\]|\n]{1,400}\|(?P<read>[^\[\]|\n]{1,400})\]\]"),
         ("[]", "[http", r"\[https?://[^\s\[\]]{1,1000} (?P<read>[^\[\]\n]{1,400})\]"),
         ("[|", "|http", r"\[(?P<read>[^\[\]|\n]{1,400})\|https?://[^\[\]\n]{1,1000}\]"),
@@ -126,8 +138,3 @@ _FORMS: Final = tuple(
         ("'", "'''", r"'(?<=[^\W\d_]')'{2,4}(?=[^\W\d_])", ""),
     )
 )
-_MARKS: Final[dict[str, list[tuple[int, str]]]] = {}
-"""The forms and their marks by characters in them, since most texts have few of these."""
-
-for _number, _form in enumerate(_FORMS):
-    _MARKS.setdefault(_form.needs, []).append((_number, _form.mark))

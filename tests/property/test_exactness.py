@@ -24,7 +24,7 @@ from directory_indexer.ranking.features import Matcher, TypedText, level_weights
 from directory_indexer.ranking.ordering import rank
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.ranking.separated import DATE, SEPARATED, separated_word_matches
+from directory_indexer.ranking.separated import DATE, SEPARATED, dates, separated_word_matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -144,9 +144,10 @@ def test_extra_words_come_from_every_match_of_their_patterns(text: str) -> None:
     assert [match.span() for match in separated_word_matches(text)] == [
         match.span() for match in re.finditer(SEPARATED, text)
     ]
-    dates = [re.sub(r"\D", "", match["y1"] or match["y2"]) for match in re.finditer(DATE, text) if _is_valid(match)]
+    assert [match.span() for match in dates(text)] == [match.span() for match in re.finditer(DATE, text)]
+    years = [re.sub(r"\D", "", match["y1"] or match["y2"]) for match in re.finditer(DATE, text) if _is_valid(match)]
     extra = extra_words(text)
-    assert all(any(word.startswith(year) and len(word) == 8 for word in extra) for year in dates)
+    assert all(any(word.startswith(year) and len(word) == 8 for word in extra) for year in years)
     assert {"c++": "cpp", "c#": "csharp", "f#": "fsharp", ".net": "dotnet"}.keys() >= {*_signs(text)}
     assert sum(word in ("cpp", "csharp", "fsharp", "dotnet") for word in extra) >= len({*_signs(text)})
     n_prefixed = len(re.findall(r"(?<![\w-])(?:--|[#@$])[A-Za-z\d]", text))
@@ -163,7 +164,7 @@ _PARTS_OF_TEXTS = (
 def test_the_extra_words_of_a_query_are_seen_in_every_text(text: str, data: st.DataObject) -> None:
     extra = sorted(extra_words(text))
     asked = {*data.draw(st.lists(st.sampled_from(extra or ["size"]), max_size=4)), "size", "großer", "39"}
-    assert asked & ExtraWords(asked).of(text) == asked & {*extra}
+    assert asked & ExtraWords(asked).of(text, split_into_words(text)) == asked & {*extra}
 
 
 def _is_valid(match: re.Match[str]) -> bool:

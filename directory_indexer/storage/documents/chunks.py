@@ -43,11 +43,11 @@ _TEXTS_OF_FILES = f"{CHUNKS_OF_FILES} JOIN chunk_texts t ON t.id = c.id"
 _INSERT_CHUNK = f"""INSERT INTO chunks (id, file_id, chunk_id, text_hash, ordinal, {", ".join(_CHUNK_FIELDS)})
     VALUES (?, ?, ?, ?, ?{", ?" * len(_CHUNK_FIELDS)})"""  # noqa: S608 - made of constants
 _INSERT_TEXT = "INSERT INTO chunk_texts (id, text) VALUES (?, ?)"
-_SELECT_TEXTS_OF_SHORT_FILES = """SELECT c.file_id, c.id, t.text FROM chunks c JOIN chunk_texts t ON t.id = c.id
+_SELECT_CHUNKS_OF_SHORT_FILES = """SELECT c.file_id, c.id FROM chunks c
     WHERE c.file_id IN ({}) AND c.ordinal < 4
     AND EXISTS (SELECT 1 FROM chunks o WHERE o.file_id = c.file_id AND o.ordinal = 1)
     AND NOT EXISTS (SELECT 1 FROM chunks o WHERE o.file_id = c.file_id AND o.ordinal >= 4)"""
-"""The texts of files of two to four chunks: more passages say little about each other."""
+"""The chunks of files of two to four: more passages say little about each other."""
 _MAX_COUNTED_FILES = 500
 """For more files it is quicker to count all waiting chunks; these counts are cached."""
 _PLAIN_TEXTS_KEY = "plain_texts_until"
@@ -142,13 +142,17 @@ class Chunks(SnapshotQueries):
 
     def texts_beside(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:
         """Return the other texts of the files of some chunks, for those in files of few chunks."""
-        texts: defaultdict[int, dict[int, str]] = defaultdict(dict)
-        for file_id, row, stored in self._rows_for(_SELECT_TEXTS_OF_SHORT_FILES, {chunk.holder_id for chunk in chunks}):
-            texts[file_id][row] = decompress_text(stored)
+        rows_of: defaultdict[int, list[int]] = defaultdict(list)
+        for file_id, row in self._rows_for(_SELECT_CHUNKS_OF_SHORT_FILES, {chunk.holder_id for chunk in chunks}):
+            rows_of[file_id].append(row)
+        texts = {chunk.id: chunk.chunk.text for chunk in chunks}
+        unread = [row for rows in rows_of.values() for row in rows if row not in texts]
+        stored = self._rows_for("SELECT id, text FROM chunk_texts WHERE id IN ({})", unread)
+        texts.update((row, decompress_text(text)) for row, text in stored)
         return {
-            chunk.chunk_id: tuple(text for row, text in texts[chunk.holder_id].items() if row != chunk.id)
+            chunk.chunk_id: tuple(texts[row] for row in rows_of[chunk.holder_id] if row != chunk.id)
             for chunk in chunks
-            if chunk.holder_id in texts
+            if chunk.holder_id in rows_of
         }
 
     def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
