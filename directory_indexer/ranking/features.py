@@ -117,6 +117,7 @@ class Matcher:
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
         self._typed = plan.typed
         self._counted: dict[str, _CountedText] = {}
+        self._splits: dict[str, tuple[str, str, Sequence[str]]] = {}
         self._extra = ExtraWords(frozenset[str]().union(self._known, *(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
@@ -137,7 +138,7 @@ class Matcher:
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
-            others, share = [self._count(other) for other in beside], 1 / (1 + len(beside))
+            others, share = [self._count_beside(other) for other in beside], 1 / (1 + len(beside))
             counts = zip(own.counts, *(other.counts for other in others), strict=True)
             weighted = tuple([first + share * math.fsum(rest) for first, *rest in counts])
             length += share * sum(other.n_words for other in others)
@@ -148,33 +149,40 @@ class Matcher:
         return self._without_unmatched_branches(match) if self._branches else match
 
     def _count(self, text: str) -> _CountedText:
-        """Count the terms in a text, once for all passages that it stands beside."""
+        """Count the terms in a passage: its words, its extra words, and its words without markup."""
+        runs, rest, rest_words = self._splits.get(text) or self._splits.setdefault(text, _split(text))
+        forms = _possible_forms(rest, self._spaced)
+        extra = self._extra.of(text, rest_words) if forms else None
+        counts = self._counts(text, rest_words, runs, forms)
+        for form, index, amount in forms:
+            counts[index] += _PART_WEIGHT * amount * (form in (extra or ()))
+        self._count_readings(text, counts)
+        return _CountedText(tuple(counts), _length(rest_words, runs), rest_words, extra, runs)
+
+    def _count_beside(self, text: str) -> _CountedText:
+        """Count the words alone of a text, once for all passages that it stands beside."""
         if (counted := self._counted.get(text)) is None:
-            counted = self._counted[text] = self._count_anew(text)
+            runs, rest, rest_words = self._splits.get(text) or self._splits.setdefault(text, _split(text))
+            counts = self._counts(text, rest_words, runs, _possible_forms(rest, self._spaced))
+            counted = _CountedText(tuple(counts), _length(rest_words, runs), rest_words, None, runs)
+            self._counted[text] = counted
         return counted
 
-    def _count_anew(self, text: str) -> _CountedText:
-        runs, rest = split_unspaced(text)
-        rest_words = split_into_words(rest)
+    def _counts(self, text: str, rest_words: Sequence[str], runs: str, forms: Sequence[_Form]) -> list[float]:
+        """Count the words of the terms, and their letters in `runs` without spaces."""
         counts = [0.0] * len(self._weights)
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
-        forms = self._possible_forms(rest, self._spaced)
-        extra = self._extra.of(text, rest_words) if forms else None
-        parts = extra or frozenset[str]()
-        if not rest.isascii():
-            there = {*rest_words, *parts}
-            forms = [form for form in forms if form[0] in there]
+        there = None if text.isascii() else set(rest_words)
         for form, index, amount in forms:
-            counts[index] += (rest_words.count(form) + _PART_WEIGHT * (form in parts)) * amount
+            if there is None or form in there:
+                counts[index] += rest_words.count(form) * amount
         for index, row in self._rows:
             if all(map(is_gram, row)):
                 counts[index] += runs.count(join_grams(row))
             else:
                 counts[index] += _count_row(split_into_words(text) if runs else rest_words, row)
-        self._count_readings(text, counts)
-        n_words = len(rest_words) + len(runs) - runs.count("\n")
-        return _CountedText(tuple(counts), n_words, rest_words, extra, runs)
+        return counts
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
         """Count the terms that a text has only without its markup."""
@@ -247,23 +255,16 @@ class Matcher:
 
     def terms_in(self, names: str) -> set[int]:
         """Return the terms that occur in a name or a path."""
-        possible = self._possible_forms(names, self._groups)
+        possible = _possible_forms(names, self._groups)
         if not possible:
             return set()
         words = split_into_words(names)
         all_words = {*words, *self._extra.of(names, words)}
         return {index for form, index, _ in possible if form in all_words}
 
-    def _possible_forms(self, text: str, groups: Sequence[_FormGroup]) -> list[_Form]:
-        """Drop the forms that cannot occur in a text because it does not have their letters, a fast check."""
-        if not text.isascii():
-            return [form for group in groups for form in group.forms]
-        lowered = text.lower()
-        return [form for beginning, forms in groups if beginning in lowered for form in forms if form[0] in lowered]
-
     def share_of_name(self, name: str) -> float:
         """Return the share of a name that the query has, between 0 and 1."""
-        if not self._possible_forms(name, self._groups):
+        if not _possible_forms(name, self._groups):
             return 0.0
         all_words = {*split_into_words(name), *extra_words(name)}
         return len(all_words & self._known) / len(all_words) if all_words else 0.0
@@ -308,6 +309,25 @@ class Matcher:
         of_branches = [[self._weight(branch) for branch in group] for group in self._branches]
         joined = frozenset[int]().union(*(branch for group in self._branches for branch in group))
         return math.fsum([*map(max, of_branches), self._weight(set(range(len(self._weights))) - joined)])
+
+
+def _possible_forms(text: str, groups: Sequence[_FormGroup]) -> list[_Form]:
+    """Drop the forms that cannot occur in a text because it does not have their letters, a fast check."""
+    if not text.isascii():
+        return [form for group in groups for form in group.forms]
+    lowered = text.lower()
+    return [form for beginning, forms in groups if beginning in lowered for form in forms if form[0] in lowered]
+
+
+def _split(text: str) -> tuple[str, str, Sequence[str]]:
+    """Return the letters of a text that are written without spaces, the rest, and its words."""
+    runs, rest = split_unspaced(text)
+    return runs, rest, split_into_words(rest)
+
+
+def _length(words: Sequence[str], runs: str) -> int:
+    """Return the number of words of a text, in which every letter of `runs` is one."""
+    return len(words) + len(runs) - runs.count("\n")
 
 
 def _is_in_run(word: TypedWord, run: str) -> bool:
