@@ -124,6 +124,42 @@ def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, serve
     expect(page.locator("footer")).to_contain_text("7 files + 1 skipped + 1 failed")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_a_button_stands_beside_the_words_that_it_is_about(page: Page, server: PageServer, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    _look(page, server, "glance")
+    edges = page.locator(".now .doing").evaluate(
+        """(words) => {
+          const range = document.createRange();
+          range.selectNodeContents(words);
+          const [text, button] = [range, words.nextElementSibling].map((one) => one.getBoundingClientRect());
+          return [button.left - text.right, text.left - document.querySelector('.figures').getBoundingClientRect().left];
+        }"""
+    )
+    assert 0 < edges[0] <= 16
+    assert edges[1] == pytest.approx(0)
+
+
+@pytest.mark.slow
+def test_an_archive_is_called_as_its_file(page: Page, server: PageServer) -> None:
+    _look(page, server, "settings")
+    paths = ["/a/papers.zip!", "/a/b.eml!/b.zip!", "/b/b.zip!"]
+    names = page.evaluate("(paths) => import('./views/facets.js').then((of) => [...of.namesOf(paths).values()])", paths)
+    assert names == ["papers.zip", "b.eml/b.zip", "b/b.zip"]
+
+
+@pytest.mark.slow
+def test_the_list_of_what_is_missing_follows_the_index(page: Page, server: PageServer, place: Path) -> None:
+    _look(page, server, "glance")
+    expect(page.locator(".left-out > li")).to_have_count(2)
+    late = place / "docs/late.md"
+    for number, write in enumerate((late.touch, late.unlink)):
+        write()
+        run_command([DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"], check=False)
+        expect(page.locator(".left-out > li")).to_have_count(3 - number)
+
+
 def test_what_is_missing_is_listed_by_reason(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     expect(page.locator(".left-out > li")).to_have_count(2)
