@@ -129,16 +129,17 @@ def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, serve
 def test_a_button_stands_beside_the_words_that_it_is_about(page: Page, server: PageServer, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     _look(page, server, "glance")
-    edges = page.locator(".now .doing").evaluate(
+    gap, indent = page.locator(".now .doing").evaluate(
         """(words) => {
           const range = document.createRange();
           range.selectNodeContents(words);
-          const [text, button] = [range, words.nextElementSibling].map((one) => one.getBoundingClientRect());
-          return [button.left - text.right, text.left - document.querySelector('.figures').getBoundingClientRect().left];
+          const [figures, button] = [document.querySelector('.figures'), words.nextElementSibling];
+          const [text, above, beside] = [range, figures, button].map((one) => one.getBoundingClientRect());
+          return [beside.left - text.right, text.left - above.left];
         }"""
     )
-    assert 0 < edges[0] <= 16
-    assert edges[1] == pytest.approx(0)
+    assert 0 < gap <= 16
+    assert indent == pytest.approx(0)
 
 
 @pytest.mark.slow
