@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_args
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -96,7 +96,7 @@ def _typer_parameters(parameter: Parameter) -> Iterator[inspect.Parameter]:
 def _typer_parameter(name: str, hint: Any, default: Any, spec: Option | Argument) -> inspect.Parameter:
     settings: dict[str, Any] = {
         "help": spec.help,
-        "metavar": spec.metavar,
+        "metavar": spec.metavar or _metavar(name, hint, spec, is_required=default is inspect.Parameter.empty),
         "parser": spec.parse,
         "autocompletion": spec.complete,
         "show_default": spec.shows_default,
@@ -107,6 +107,16 @@ def _typer_parameter(name: str, hint: Any, default: Any, spec: Option | Argument
     else:
         info = typer.Argument(**settings)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, info])
+
+
+def _metavar(name: str, hint: Any, spec: Option | Argument, *, is_required: bool) -> str | None:
+    """Return the word for a value in help; None for a flag, and where Typer lists the values."""
+    if isinstance(spec, Argument):
+        return name.upper() if is_required else f"[{name.upper()}]"
+    types = {hint, *get_args(hint)}
+    if not types & {int, str, list[str]}:
+        return None
+    return "N" if int in types else spec.names[0].strip("-").upper()
 
 
 class _Commands(Mapping[str, Any]):

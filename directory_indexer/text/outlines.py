@@ -79,7 +79,7 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     return line(
         "",
         Span(paths.format(outline.path) + part, Style.HIT, file_uri(outline.path)),
-        Span(f"  {', '.join(facts)}", Style.NAME),
+        Span(f"  {', '.join(facts)}"),
         Span(title, Style.PLACE),
         Span(changed, Style.NOTE),
     )

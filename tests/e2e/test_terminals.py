@@ -207,6 +207,13 @@ def test_help_begins_with_the_first_steps_and_lists_every_command_once(place: Pl
     assert [len(re.findall(rf"(?m)^  {name}\b", text)) for name in names] == [1] * len(names)
 
 
+def test_help_names_every_value_in_capitals(place: Place) -> None:
+    for command in COMMANDS:
+        usage, *lines = place.run(*command.split(), "--help", columns=80).text.split("\n")
+        assert re.search(r"[\[{][a-z]", usage) is None, usage
+        assert [line for line in lines if re.search(r"  -.*<[^|>]*>", line)] == []
+
+
 def test_help_with_a_command_shows_its_options(place: Place) -> None:
     assert place.run("help", "collection", "create").text == place.run("collection", "create", "--help").text
     assert place.run("help", "nonsense").code == 2

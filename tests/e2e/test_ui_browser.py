@@ -401,6 +401,8 @@ def test_a_checker_of_accessibility_finds_nothing_in_what_opens(page: Page) -> N
     page.locator("#query").fill("broken xyzzy")
     expect(page.locator(".missing")).to_be_visible()
     check_in_both_themes(page)
+    page.locator(".document").evaluate("(shown) => shown.setAttribute('aria-busy', 'true')")  # as while another loads
+    check_in_both_themes(page)
     page.locator("#query").press_sequentially(" type:")
     expect(page.get_by_role("option").first).to_be_visible()
     check_in_both_themes(page)

@@ -124,6 +124,43 @@ def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, serve
     expect(page.locator("footer")).to_contain_text("7 files + 1 skipped + 1 failed")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_a_button_stands_beside_the_words_that_it_is_about(page: Page, server: PageServer, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    _look(page, server, "glance")
+    gap, indent = page.locator(".now .doing").evaluate(
+        """(words) => {
+          const range = document.createRange();
+          range.selectNodeContents(words);
+          const [figures, button] = [document.querySelector('.figures'), words.nextElementSibling];
+          const [text, above, beside] = [range, figures, button].map((one) => one.getBoundingClientRect());
+          return [beside.left - text.right, text.left - above.left];
+        }"""
+    )
+    assert 0 < gap <= 16
+    assert indent == pytest.approx(0)
+
+
+@pytest.mark.slow
+def test_an_archive_is_called_as_its_file(page: Page, server: PageServer) -> None:
+    _look(page, server, "settings")
+    paths = ["/a/papers.zip!", "/a/b.eml!/b.zip!", "/b/b.zip!"]
+    names = page.evaluate("(paths) => import('./views/facets.js').then((of) => [...of.namesOf(paths).values()])", paths)
+    assert names == ["papers.zip", "b.eml/b.zip", "b/b.zip"]
+
+
+@pytest.mark.slow
+def test_the_list_of_what_is_missing_follows_the_index(page: Page, server: PageServer, place: Path) -> None:
+    _look(page, server, "glance")
+    expect(page.locator(".left-out > li")).to_have_count(2)
+    late = place / "docs/late.md"
+    for n_files in (3, 2):
+        late.touch() if n_files == 3 else late.unlink()
+        run_command([DIRINDEX, "index", place / "docs", "--quiet", "--data-dir", place / "data"], check=False)
+        expect(page.locator(".left-out > li")).to_have_count(n_files)
+
+
 def test_what_is_missing_is_listed_by_reason(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     expect(page.locator(".left-out > li")).to_have_count(2)

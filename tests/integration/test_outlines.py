@@ -18,6 +18,7 @@ from directory_indexer.server.mcp.grep_outline import outline_within_budget
 from directory_indexer.server.mcp.schemas import record_to_object
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
+from directory_indexer.text.terminal import styled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +57,16 @@ def test_sizes_of_parts_come_to_the_size_of_the_file(index: Index) -> None:
     index.run()
     found = outline(index, path)
     assert sum(entry.n_tokens for entry in found.entries if entry.depth == 0) == pytest.approx(found.n_tokens, rel=0.02)
+
+
+def test_a_narrow_terminal_shows_the_size_of_a_file_whole(index: Index) -> None:
+    path = index.write("a/long/way/down/the/tree/of/directories/code.py", CLASSES[:6000])
+    index.run()
+    lines = outline_lines(outline(index, path), paths=PathStyle())
+    headline, *_ = styled(lines, width=80, environ={"NO_COLOR": "1"}).split("\n")
+    shown_text = re.sub(r"\x1b(\].*?\x1b\\|\[[\d;]*m)", "", headline)
+    assert re.search(r"/code\.py  python, \d+ lines, \d+ passages, about [\d,]+ tokens$", shown_text)
+    assert len(shown_text) <= 80
 
 
 def test_a_heading_with_commas_is_one_heading_and_goes_on_as_one(index: Index) -> None:

@@ -42,7 +42,8 @@ class ExportCall(VerboseCall):
         Path, Argument(f"File to write: {_SUFFIXES}; - for standard output.", parse=parse_path, metavar="FILE")
     ]
     paths: Annotated[
-        tuple[Path, ...], Argument("Directories or files; default: everything that is indexed.", parse=parse_path)
+        tuple[Path, ...],
+        Argument("Directories or files; default: everything that is indexed.", parse=parse_path, metavar="[PATH]..."),
     ] = ()
     named: Annotated[
         ExportFormat | None,

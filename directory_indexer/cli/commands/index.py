@@ -44,7 +44,9 @@ _Effort = Literal["full", "background", "none"]
 class IndexCall(VerboseCall):
     """The command line of `index`."""
 
-    paths: Annotated[tuple[Path, ...], Argument("Directories; default: all tracked ones.", parse=parse_path)] = ()
+    paths: Annotated[
+        tuple[Path, ...], Argument("Directories; default: all tracked ones.", parse=parse_path, metavar="[PATH]...")
+    ] = ()
     force: Annotated[bool, Option(("--force",), "Read every file again, even if it has not changed.")] = False
     dry_run: Annotated[bool, Option(("--dry-run",), "Show what a run would do without doing it.")] = False
     watch: Annotated[bool, Option(("--watch",), "Keep running, and index what changes.")] = False

@@ -27,7 +27,9 @@ class ScopeCall(OrdinaryCall):
     """The command line of `scope`."""
 
     name: Annotated[str, Argument("The name; default: show all scopes.", shows_default=False)] = ""
-    paths: Annotated[tuple[Path, ...], Argument("The directories of the scope.", parse=parse_path)] = ()
+    paths: Annotated[
+        tuple[Path, ...], Argument("The directories of the scope.", parse=parse_path, metavar="[PATH]...")
+    ] = ()
     remove: Annotated[bool, Option(("--remove",), "Forget the name; the directories stay indexed.")] = False
     collection: InCollection = ""
 

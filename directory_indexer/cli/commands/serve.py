@@ -38,7 +38,7 @@ class ServeCall(Call):
 
     directories: Annotated[
         tuple[Path, ...],
-        Argument("Additional directories that clients may index.", parse=parse_path),
+        Argument("Additional directories that clients may index.", parse=parse_path, metavar="[DIR]..."),
     ] = ()
     http: Annotated[
         str | None, Option(("--http",), "Serve streamable HTTP here, not standard input.", metavar="HOST:PORT")

@@ -29,7 +29,11 @@ class UsageCall(Call):
 
     paths: Annotated[
         tuple[Path, ...],
-        Argument("Transcripts or directories with them; default: where assistants keep them.", parse=parse_path),
+        Argument(
+            "Transcripts or directories with them; default: where assistants keep them.",
+            parse=parse_path,
+            metavar="[PATH]...",
+        ),
     ] = ()
     quiet: Quiet = False
     verbose: Verbose = False

@@ -366,7 +366,7 @@ export function spanOf(seconds) {
 export function sizeOf(bytes) {
   const power = Math.min(Math.floor(Math.log2(Math.max(bytes, 1)) / 10), BYTES.length - 1);
   const value = bytes / 1024 ** power;
-  return `${number.format(value < 10 && power ? Number(value.toFixed(1)) : Math.round(value))} ${BYTES[power]}`;
+  return `${number.format(value < 10 && power ? Number(value.toFixed(1)) : Math.round(value))}\u00a0${BYTES[power]}`;
 }
 
 // The repository that a commit lies in: its path leads through the git directory.

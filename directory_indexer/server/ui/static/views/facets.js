@@ -62,13 +62,13 @@ export class Facets {
   }
 }
 
-// Names that tell directories apart: as much of the end of each path as no other has.
+// Names that tell directories apart: as much of the end of each path as no other has. An archive is called as its file.
 export function namesOf(paths) {
   const parts = paths.map((path) => path.split(/[\\/]/).filter(Boolean));
   const tail = (i, n) => parts[i].slice(-n).join("/");
   return new Map(paths.map((path, i) => {
     let n = 1;
     while (n < parts[i].length && parts.some((_, other) => other !== i && tail(other, n) === tail(i, n))) n++;
-    return [path, commitsOf(path) ?? (tail(i, n) || path)];
+    return [path, commitsOf(path) ?? (tail(i, n).replace(/!(?=\/|$)/g, "") || path)];
   }));
 }

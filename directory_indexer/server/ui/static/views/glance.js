@@ -68,6 +68,7 @@ async function refresh() {
     runs.show(list);
     tracked.show(status.directories);
     leftOut.part.hidden = !status.directories.length;
+    leftOut.keepUp(status);
     offerMeaning(status.embedded < status.chunks);
     if (JSON.stringify(found) !== JSON.stringify(tree)) {
       tree = found;
@@ -129,11 +130,12 @@ function offerMeaning(isWorthIt) {
 }
 
 function legendOf(name) {
+  const how = element("span", { class: "how" }, words.map.area, " ", words.map.how);
   if (name === "kind") {
     const groups = Object.entries(words.map.groups).map(([group, label]) => element("span", { class: "of-group" }, element("span", { class: `swatch group-${group}`, "aria-hidden": "true" }), " ", label));
-    return [...groups, element("span", {}, words.map.area, " ", words.map.how)];
+    return [...groups, how];
   }
   const [few, many] = words.map.ends[name];
   const steps = [0, 1, 2, 3, 4].map((step) => element("span", { class: `swatch ${MEASURES[name].scale}-${step}`, "aria-hidden": "true" }));
-  return [words.map.area, " ", few, " ", element("span", { class: "swatches" }, ...steps), " ", many, ". ", words.map.how];
+  return [few, " ", element("span", { class: "swatches" }, ...steps), " ", many, how];
 }
