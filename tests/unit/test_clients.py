@@ -53,7 +53,7 @@ def test_no_assistant_starts_what_the_package_index_has_under_the_name(
 ) -> None:
     _in_an_environment_for_one_run(tmp_path, monkeypatch, "{}")
 
-    with pytest.raises(UsageError, match="for one run") as raised:
+    with pytest.raises(UsageError, match="for a single run") as raised:
         launch_of(["serve"])
 
     assert raised.value.hint == "install dirindex first: uv tool install . in a checkout"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from directory_indexer.api.contents import MatchingFile, GrepAnswer
+from directory_indexer.api.contents import GrepAnswer, MatchingFile
 from directory_indexer.api.hits import passage_of, search_answer
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import file_path
