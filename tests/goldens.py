@@ -173,6 +173,8 @@ class Session:
             "NO_COLOR": "1",
             "COLUMNS": "80",
             "XDG_CONFIG_HOME": str(home / ".config"),
+            # A busy machine looks through all of the tree, too.
+            "DIRINDEX_SEARCHING__REFRESH_MS": "60000",
         }
 
     def make(self) -> Iterator[tuple[str, str]]:
