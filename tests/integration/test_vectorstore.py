@@ -66,12 +66,12 @@ QUANTIZED_DIMENSIONS = 1024
 def quantized(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Quantized]:
     path = tmp_path_factory.mktemp("quantized")
     store = EmbeddedVectorStore(Generations(path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
-    stored = points(range(10_600), dimensions=QUANTIZED_DIMENSIONS)
+    stored = points(range(3_600), dimensions=QUANTIZED_DIMENSIONS)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(EmbeddedVectorStore, "graph_from_kb", 10_000)
-        generation = store.merge(0, deletes=(), upserts=stored[:10_300])
+        patched.setattr(EmbeddedVectorStore, "graph_from_kb", 2_000)
+        generation = store.merge(0, deletes=(), upserts=stored[:3_300])
         gone = [chunk_id(number) for number in range(200)]
-        generation = store.merge(generation, deletes=gone, upserts=stored[10_300:])
+        generation = store.merge(generation, deletes=gone, upserts=stored[3_300:])
     directory = path / "chunks" / f"generation-{generation}"
     assert list(directory.rglob("tq_vectors.dat")), "the engine did not pack so few vectors"
     assert list(directory.rglob("links_compressed.bin")), "the engine made no graph of so few vectors"
