@@ -106,6 +106,7 @@ class Matcher:
         self._groups = _group_forms_by_beginning(self._forms)
         self._spaced = _group_forms_by_beginning([form for form in self._forms if not is_gram(form[0])])
         self._known = frozenset(form for form, _, _ in self._forms)
+        self._is_ascii = all(map(str.isascii, self._known))
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
         self._by_chance = math.log(max(plan.n_chunks, _MIN_CHUNKS) + 1)
@@ -153,35 +154,38 @@ class Matcher:
         runs, rest, rest_words = self._splits.get(text) or self._splits.setdefault(text, _split(text))
         forms = _possible_forms(rest, self._spaced)
         extra = self._extra.of(text, rest_words) if forms else None
-        counts = self._counts(text, rest_words, runs, forms)
-        for form, index, amount in forms:
-            counts[index] += _PART_WEIGHT * amount * (form in (extra or ()))
+        counts = self._counts(text, _TextWords(rest_words, extra or frozenset(), runs), forms)
         self._count_readings(text, counts)
         return _CountedText(tuple(counts), _length(rest_words, runs), rest_words, extra, runs)
 
     def _count_beside(self, text: str) -> _CountedText:
-        """Count the words alone of a text, once for all passages that it stands beside."""
+        """Count the words of a text once for all passages beside it; its extra words where points may be in words."""
         if (counted := self._counted.get(text)) is None:
             runs, rest, rest_words = self._splits.get(text) or self._splits.setdefault(text, _split(text))
-            counts = self._counts(text, rest_words, runs, _possible_forms(rest, self._spaced))
+            forms = _possible_forms(rest, self._spaced)
+            has_extra = bool(forms) and not (self._is_ascii or text.isascii())
+            extra = self._extra.of(text, rest_words) if has_extra else frozenset[str]()
+            counts = self._counts(text, _TextWords(rest_words, extra, runs), forms)
             counted = _CountedText(tuple(counts), _length(rest_words, runs), rest_words, None, runs)
             self._counted[text] = counted
         return counted
 
-    def _counts(self, text: str, rest_words: Sequence[str], runs: str, forms: Sequence[_Form]) -> list[float]:
-        """Count the words of the terms, and their letters in `runs` without spaces."""
+    def _counts(self, text: str, own: _TextWords, forms: Sequence[_Form]) -> list[float]:
+        """Count the terms among the words and extra words of a text, and in its run of letters without spaces."""
+        words, extra, runs = own
         counts = [0.0] * len(self._weights)
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
-        there = None if text.isascii() else set(rest_words)
+        if not text.isascii():
+            there = {*words, *extra}
+            forms = [form for form in forms if form[0] in there]
         for form, index, amount in forms:
-            if there is None or form in there:
-                counts[index] += rest_words.count(form) * amount
+            counts[index] += (words.count(form) + _PART_WEIGHT * (form in extra)) * amount
         for index, row in self._rows:
             if all(map(is_gram, row)):
                 counts[index] += runs.count(join_grams(row))
             else:
-                counts[index] += _count_row(split_into_words(text) if runs else rest_words, row)
+                counts[index] += _count_row(split_into_words(text) if runs else words, row)
         return counts
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
