@@ -17,6 +17,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cache
 from itertools import groupby
 from typing import Final, NamedTuple, TypeAlias
 
@@ -62,7 +63,7 @@ class _TextWords(NamedTuple):
 
 
 class _CountedText(NamedTuple):
-    """The occurrences of each term in a text, its length, and its parts as they were counted.
+    """The occurrences of each term in a passage, its length, and its parts as they were counted.
 
     `extra` is None where no term could be among the extra words.
     """
@@ -72,6 +73,13 @@ class _CountedText(NamedTuple):
     words: Sequence[str]
     extra: AbstractSet[str] | None
     runs: str
+
+
+class _CountedNeighbour(NamedTuple):
+    """The occurrences of each term in a text beside a passage, and its length."""
+
+    counts: tuple[float, ...]
+    n_words: int
 
 
 _Form: TypeAlias = tuple[str, int, float]
@@ -117,8 +125,8 @@ class Matcher:
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
         self._typed = plan.typed
-        self._counted: dict[str, _CountedText] = {}
-        self._splits: dict[str, tuple[str, str, Sequence[str]]] = {}
+        self._neighbours: dict[str, _CountedNeighbour] = {}
+        self._split = cache(_split_text)
         self._extra = ExtraWords(frozenset[str]().union(self._known, *(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
@@ -129,7 +137,7 @@ class Matcher:
         as each is of the file. Lengths are weighted alike, as in BM25F (S. Robertson et al., Simple BM25 Extension to
         Multiple Weighted Fields, 2004); a passage of a longer file stands for itself.
         """
-        own = self._count(text)
+        own = self._count_passage(text)
         named = self.terms_in(names)
         typed = 0.0
         if self._typed:
@@ -139,7 +147,7 @@ class Matcher:
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
-            others, share = [self._count_beside(other) for other in beside], 1 / (1 + len(beside))
+            others, share = [self._count_neighbour(other) for other in beside], 1 / (1 + len(beside))
             counts = zip(own.counts, *(other.counts for other in others), strict=True)
             weighted = tuple([first + share * math.fsum(rest) for first, *rest in counts])
             length += share * sum(other.n_words for other in others)
@@ -149,36 +157,38 @@ class Matcher:
         )
         return self._without_unmatched_branches(match) if self._branches else match
 
-    def _count(self, text: str) -> _CountedText:
+    def _count_passage(self, text: str) -> _CountedText:
         """Count the terms in a passage: its words, its extra words, and its words without markup."""
-        runs, rest, rest_words = self._splits.get(text) or self._splits.setdefault(text, _split(text))
+        runs, rest, rest_words = self._split(text)
         forms = _possible_forms(rest, self._spaced)
         extra = self._extra.of(text, rest_words) if forms else None
-        counts = self._counts(text, _TextWords(rest_words, extra or frozenset(), runs), forms)
+        counts = self._count_words(text, _TextWords(rest_words, extra or frozenset(), runs), forms)
         self._count_readings(text, counts)
-        return _CountedText(tuple(counts), _length(rest_words, runs), rest_words, extra, runs)
+        return _CountedText(tuple(counts), _n_words(rest_words, runs), rest_words, extra, runs)
 
-    def _count_beside(self, text: str) -> _CountedText:
-        """Count the words of a text once for all passages beside it; its extra words where points may be in words."""
-        if (counted := self._counted.get(text)) is None:
-            runs, rest, rest_words = self._splits.get(text) or self._splits.setdefault(text, _split(text))
+    def _count_neighbour(self, text: str) -> _CountedNeighbour:
+        """Count the terms in a text once for all passages beside it, without its readings of markup.
+
+        Its extra words count only where points may stand in words: elsewhere they take more time than they improve.
+        """
+        if (counted := self._neighbours.get(text)) is None:
+            runs, rest, words = self._split(text)
             forms = _possible_forms(rest, self._spaced)
             has_extra = bool(forms) and not (self._is_ascii or text.isascii())
-            extra = self._extra.of(text, rest_words) if has_extra else frozenset[str]()
-            counts = self._counts(text, _TextWords(rest_words, extra, runs), forms)
-            counted = _CountedText(tuple(counts), _length(rest_words, runs), rest_words, None, runs)
-            self._counted[text] = counted
+            extra = self._extra.of(text, words) if has_extra else frozenset[str]()
+            counts = self._count_words(text, _TextWords(words, extra, runs), forms)
+            counted = self._neighbours[text] = _CountedNeighbour(tuple(counts), _n_words(words, runs))
         return counted
 
-    def _counts(self, text: str, own: _TextWords, forms: Sequence[_Form]) -> list[float]:
-        """Count the terms among the words and extra words of a text, and in its run of letters without spaces."""
+    def _count_words(self, text: str, own: _TextWords, forms: Sequence[_Form]) -> list[float]:
+        """Count the terms among the words and extra words of a text, and n-grams in runs written without spaces."""
         words, extra, runs = own
         counts = [0.0] * len(self._weights)
         for gram, index in self._grams if runs else ():
             counts[index] += runs.count(gram)
         if not text.isascii():
-            there = {*words, *extra}
-            forms = [form for form in forms if form[0] in there]
+            all_words = {*words, *extra}
+            forms = [form for form in forms if form[0] in all_words]
         for form, index, amount in forms:
             counts[index] += (words.count(form) + _PART_WEIGHT * (form in extra)) * amount
         for index, row in self._rows:
@@ -323,13 +333,13 @@ def _possible_forms(text: str, groups: Sequence[_FormGroup]) -> list[_Form]:
     return [form for beginning, forms in groups if beginning in lowered for form in forms if form[0] in lowered]
 
 
-def _split(text: str) -> tuple[str, str, Sequence[str]]:
+def _split_text(text: str) -> tuple[str, str, Sequence[str]]:
     """Return the letters of a text that are written without spaces, the rest, and its words."""
     runs, rest = split_unspaced(text)
     return runs, rest, split_into_words(rest)
 
 
-def _length(words: Sequence[str], runs: str) -> int:
+def _n_words(words: Sequence[str], runs: str) -> int:
     """Return the number of words of a text, in which every letter of `runs` is one."""
     return len(words) + len(runs) - runs.count("\n")
 

@@ -71,19 +71,29 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
             set(split_into_words(extension)).difference(split_into_words(stem))
         ):
             return None
-    if all(word in own for word in typed.words) and _is_in_order(typed, own):
+    if all(word in own for word in typed.words):
         return NameMatch.WORDS
     return _parts_match(typed, name, own)
 
 
-def _is_in_order(typed: TypedName, own: Sequence[str]) -> bool:
-    return not _IDENTIFIER.match(typed.text) or "".join(typed.words) in "".join(own)
-
-
 def _may_match(typed: TypedName, name: str) -> bool:
     """Whether a name in lower case has all of the letters, a check that takes a tenth of the time of splitting it."""
-    has_dots = all(part in name for part in typed.text.split() if _VERBATIM.match(part))
-    return has_dots and (not name.isascii() or all(word in name for word in typed.words))
+    text = typed.text.rstrip("_") if typed.is_unfinished else typed.text
+    if not all(part in name for part in text.split() if _VERBATIM.match(part)):
+        return False
+    if not name.isascii():
+        return True
+    return _has_in_order(name, typed.words) if _IDENTIFIER.match(text) else all(word in name for word in typed.words)
+
+
+def _has_in_order(name: str, words: Iterable[str]) -> bool:
+    at = 0
+    for word in words:
+        start = name.find(word, at)
+        if start < 0:
+            return False
+        at = start + len(word)
+    return True
 
 
 def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch | None:
@@ -91,7 +101,7 @@ def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch |
     if not name.isascii():
         parts.update(split_into_words(transliterate_umlauts(name.casefold())))
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
-    if None not in matches and _is_in_order(typed, own):
+    if None not in matches:
         return max(match for match in matches if match is not None)
     is_begun = typed.is_unfinished and len(typed.text) >= _MIN_PREFIX_LENGTH and name.casefold().startswith(typed.text)
     return NameMatch.BEGINNINGS if is_begun else None
@@ -122,11 +132,11 @@ def _may_be_prefix(typed: TypedName, at: int, rest: int) -> bool:
 _NON_NAME_PREFIXES: Final = ("-", "#")
 """Prefixes of options and issue numbers; hardly any name begins with them."""
 
-_VERBATIM: Final = re.compile(r"\w+\.\w+\Z|_|\w+_\Z")
-"""A name with an extension or an outer underscore, which matches no name without it."""
+_VERBATIM: Final = re.compile(r"_|\w+_\Z|\w+\.\w+\Z")
+"""A typed part that a name must contain literally: one with an extension, or with an underscore at either end."""
 
 _IDENTIFIER: Final = re.compile(r"\w+_\w+\Z")
-"""One name, whose words stand in their order."""
+"""An identifier in snake case; a name must have its words in the same order."""
 
 _MIN_PREFIX_LENGTH: Final = 3
 _MIN_PART_LENGTH: Final = 4

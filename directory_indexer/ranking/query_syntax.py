@@ -16,7 +16,9 @@ from typing import Final, NamedTuple
 
 _OR: Final = "OR"
 _NOT: Final = "-("
-_GROUPING: Final = frozenset('()"')
+_MAX_ACRONYM: Final = 4
+"""Letters of an operand that is taken for an acronym: `AWS OR GCP BILLING` has alternatives."""
+
 _MAX_ALTERNATIVES: Final = 32
 """Further alternatives of a group are dropped."""
 
@@ -31,11 +33,11 @@ class SplitQuery(NamedTuple):
 
 
 def split_alternatives(text: str) -> SplitQuery:
-    """Split a query at its `OR`; without one between two items, it is returned unchanged."""
+    """Split a query at its `OR`; without one between two items, or in capitals alone, it is returned unchanged."""
     if _OR not in text:
         return SplitQuery(text)
     query_tokens = _tokenise(text)
-    if _OR not in query_tokens[1:-1] or _is_in_capitals(text, query_tokens):
+    if _OR not in query_tokens[1:-1] or _is_or_a_word(query_tokens):
         return SplitQuery(text)
     reader = _AlternativesParser(query_tokens)
     rest: list[str] = []
@@ -49,10 +51,13 @@ def split_alternatives(text: str) -> SplitQuery:
     return SplitQuery(" ".join(rest), tuple(groups))
 
 
-def _is_in_capitals(text: str, tokens: Sequence[str]) -> bool:
+def _is_or_a_word(tokens: Sequence[str]) -> bool:
     """Whether `OR` is a word of a sentence in capitals, such as `WITHOUT WARRANTIES OR CONDITIONS`."""
-    has_neighbours = any(_OR not in pair for pair in pairwise(tokens))
-    return text.isupper() and has_neighbours and not _GROUPING.intersection(text)
+    if not all(token.isupper() and token[0].isalpha() for token in tokens):
+        return False
+    pairs = list(pairwise(tokens))
+    has_other_words = any(_OR not in pair for pair in pairs)
+    return has_other_words and all(len("".join(pair)) > len(_OR) + _MAX_ACRONYM for pair in pairs if _OR in pair)
 
 
 class _AlternativesParser:

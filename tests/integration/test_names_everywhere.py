@@ -28,6 +28,7 @@ TREE: dict[str, str | bytes] = {
     "CHANGES.md": "sessions.py was fixed; sessions.py is fine.\n",
     "version.go": "package main\n",
     "GoVersion.java": "class GoVersion {}\n",
+    "client_session_key.txt": "12\n",
     "Makefile": "GO_VERSION = 1\n_version = 2\n",
     "Fotos Italien/IMG_Gardasee.jpg": PICTURE,
     **{f"many/report {at}.bin": PICTURE for at in range(30)},
@@ -88,6 +89,8 @@ def test_the_api_and_assistants_get_the_same_names_first(served: Served) -> None
 def test_an_identifier_names_files_with_its_words_in_their_order(served: Served) -> None:
     names = [[told(hit)[0] for hit in rest(served, query)["hits"]] for query in ("GO_VERSION", "_version")]
     assert names == [["GoVersion.java", "Makefile"], ["Makefile", "GoVersion.java"]]
+    assert told(rest(served, "client_key")["hits"][0])[0] == "client_session_key.txt"
+    assert told(rest(served, "go_", prefix=True)["hits"][0])[0] == "GoVersion.java"
 
 
 def test_a_picture_without_text_can_be_opened_and_has_no_place_in_plain_results(served: Served) -> None:

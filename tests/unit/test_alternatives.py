@@ -29,6 +29,10 @@ from directory_indexer.ranking.query_syntax import has_role, split_alternatives
         ("f(a) g()", "f(a) g()", ()),
         ("WITHOUT WARRANTIES OR CONDITIONS", "WITHOUT WARRANTIES OR CONDITIONS", ()),
         ("MAX_SIZE OR MIN_SIZE", "", (("MAX_SIZE", "MIN_SIZE"),)),
+        ("AWS OR GCP BILLING", "BILLING", (("AWS", "GCP"),)),
+        ("2023 OR 2024 12", "12", (("2023", "2024"),)),
+        ("北京 OR 上海 旅行", "旅行", (("北京", "上海"),)),
+        ("ERROR OR WARNING -TRACE", "-TRACE", (("ERROR", "WARNING"),)),
     ],
 )
 def test_or_binds_what_stands_beside_it(query: str, rest: str, groups: tuple[tuple[str, ...], ...]) -> None:

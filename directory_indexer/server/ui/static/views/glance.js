@@ -68,7 +68,7 @@ async function refresh() {
     runs.show(list);
     tracked.show(status.directories);
     leftOut.part.hidden = !status.directories.length;
-    leftOut.keepUp(status);
+    leftOut.reloadIfChanged(status);
     offerMeaning(status.embedded < status.chunks);
     if (JSON.stringify(found) !== JSON.stringify(tree)) {
       tree = found;

@@ -6,12 +6,13 @@ import { element } from "../dom.js";
 import { directoryOf, nameOf, plain, words } from "../words.js";
 
 export const RULES = "ignored";
-const PAGE = 50, MOST = 500;
+const PAGE = 50, MAX_SHOWN = 500;
 
 export class LeftOut {
   #path = null;
   #reason = "";
   #counts = "";
+  #nRequests = 0;
   #chips = element("div", { class: "chips", role: "group", "aria-label": words.leftOut.reasons });
   #explained = element("p", { class: "soft" });
   #list = element("ul", { class: "left-out" });
@@ -34,19 +35,19 @@ export class LeftOut {
     if (reason && !isChosenHere) this.part.scrollIntoView({ block: "start" });
   }
 
-  // Loads the list again, as far as it is shown, once the counts of the index are others.
-  keepUp({ files, failed, skip_reasons: skipped, pages }) {
+  // Loads the list again, as far as it is shown, when the counts of the index change.
+  reloadIfChanged({ files, failed, skip_reasons: skipped, pages }) {
     const [before, now] = [this.#counts, JSON.stringify([files, failed, skipped, pages])];
     this.#counts = now;
     if (before && before !== now) this.#load(0);
   }
 
   async #load(offset) {
-    const [path, reason, shown] = [this.#path, this.#reason, this.#list.childElementCount];
+    const [path, reason, shown, request] = [this.#path, this.#reason, this.#list.childElementCount, ++this.#nRequests];
     this.#more.replaceChildren();
     try {
-      const found = await get("left_out", { path, reason, offset, limit: offset ? PAGE : Math.min(Math.max(PAGE, shown), MOST) });
-      if (path !== this.#path || reason !== this.#reason) return;
+      const found = await get("left_out", { path, reason, offset, limit: offset ? PAGE : Math.min(Math.max(PAGE, shown), MAX_SHOWN) });
+      if (request !== this.#nRequests) return;
       if (!offset) this.#list.replaceChildren();
       this.#showReasons(found.reasons);
       for (const chip of this.#chips.children) chip.setAttribute("aria-pressed", String(chip.dataset.reason === reason));
