@@ -53,7 +53,7 @@ def jsonc(draw: st.DrawFn) -> str:
 
 
 @given(jsonc(), KEYS)
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples)
 def test_json_gains_the_entry_and_nothing_else(text: str, keys: tuple[str, ...]) -> None:
     before: Any = parse_jsonc(text)
     made = missing_containers(before, keys)
@@ -66,7 +66,7 @@ def test_json_gains_the_entry_and_nothing_else(text: str, keys: tuple[str, ...])
 
 
 @given(jsonc(), KEYS, st.data())
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples)
 def test_json_that_was_reformatted_loses_the_entry_alone(text: str, keys: tuple[str, ...], data: st.DataObject) -> None:
     made = missing_containers(parse_jsonc(text), keys)
     after = json.dumps(parse_jsonc(JSON.with_entry(text, keys, VALUE)), indent=data.draw(st.sampled_from([None, 2])))
@@ -90,7 +90,7 @@ TOML_TREES = st.recursive(TOML_LEAVES, lambda inner: st.dictionaries(TOML_NAMES,
 @given(
     st.dictionaries(TOML_NAMES, TOML_TREES, max_size=4), st.none() | st.dictionaries(TOML_NAMES, TOML_TREES, max_size=3)
 )
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples)
 def test_toml_gains_the_entry_and_nothing_else(root: dict[str, Any], servers: dict[str, Any] | None) -> None:
     tree = root if servers is None else {**root, "mcp_servers": servers}
     text = "# mine\n" + tomlkit.dumps(tree)

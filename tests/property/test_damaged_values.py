@@ -161,7 +161,7 @@ def check(pristine: Path, data_dir: Path, column: str, value: object) -> None:
 _SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@settings(_SHARED, max_examples=12)
+@settings(_SHARED, max_examples=6)
 @given(column=st.sampled_from(COLUMNS), value=VALUES)
 def test_a_damaged_value_is_an_error_that_says_what_to_do_and_can_be_mended(
     pristine: Path, tmp_path: Path, column: str, value: object
@@ -169,7 +169,7 @@ def test_a_damaged_value_is_an_error_that_says_what_to_do_and_can_be_mended(
     check(pristine, tmp_path / "data", column, value)
 
 
-@settings(_SHARED, max_examples=8)
+@settings(_SHARED, max_examples=5)
 @given(column=st.sampled_from(PLAIN_COLUMNS), value=VALUES)
 def test_a_value_of_another_type_is_no_bug(pristine: Path, tmp_path: Path, column: str, value: object) -> None:
     shutil.rmtree(tmp_path / "data", ignore_errors=True)

@@ -33,7 +33,7 @@ SCOPES = st.builds(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=settings().max_examples // 4, deadline=None)
 @given(merges=MERGES, scope=SCOPES, limit=st.integers(1, 70))
 def test_a_store_holds_and_finds_what_a_dictionary_would(
     merges: list[tuple[set[int], list[int]]], scope: VectorScope, limit: int
