@@ -158,6 +158,8 @@ class Rules:
             return find
 
         def find_with_copies(names: Sequence[str]) -> set[str]:
+            if not _copy_at_line_end().search("\n".join(names)):
+                return find(names)
             originals = {name: original for name in names if (original := strip_copy_suffixes(name)) != name}
             matches = find([*originals.values()]) if originals else set()
             return find(names) | {name for name, original in originals.items() if original in matches}
@@ -220,6 +222,12 @@ def rules_for_members(policy: WalkPolicy) -> Rules:
 def strip_copy_suffixes(name: str) -> str:
     """Return the name of a file without the suffixes of copies: bak, old, save, a date."""
     return re.sub(_COPY_SUFFIXES, "", name)
+
+
+@cache
+def _copy_at_line_end() -> re.Pattern[str]:
+    """Return a pattern of the suffixes of copies, for many names in one pass: most directories have none."""
+    return re.compile(_COPY_SUFFIXES.replace(r"\Z", "$"), re.MULTILINE)
 
 
 @cache

@@ -56,7 +56,8 @@ class Sorting:
             scan.leave_out({name for name in RULE_FILES if self._path_of(name) in failed})
             self._failures += rule_failures
         self._links = scan.links
-        beside = (path for path in self._policy.own if os.path.dirname(path) == self._directory)
+        below = (path for path in self._policy.own if path.startswith(self._directory))
+        beside = (path for path in below if os.path.dirname(path) == self._directory)
         own = {os.path.basename(exact_text(path)) for path in beside}
         own |= {name for name in scan.links if self._link_leads_to_own_files(name)}
         if present := own.intersection(scan.names()):
