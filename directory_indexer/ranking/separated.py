@@ -136,6 +136,6 @@ _N_BEFORE: Final[dict[str, tuple[int, ...]]] = {
     **dict.fromkeys(_CAPITALS, (2,)),
     **dict.fromkeys(f"{_CAPITALS.lower()}0123456789_.-", ()),
 }
-"""How many characters before a number a match may begin, by the last of them: a sign, a bracket, letters of an IBAN."""
+"""Offsets before a number where a match may begin, by the character there: a sign, a bracket, letters of an IBAN."""
 
 _IBAN_SHAPE: Final = b"AA00 "
