@@ -178,6 +178,7 @@ class ExtraWords:
         self._encoded = list(map(str.encode, ascii_words))
         # A text with a longer word has the shorter one, too.
         self._shortest = [word for word in ascii_words if not any(w in word for w in ascii_words if w != word)]
+        self._shortest_encoded = list(map(str.encode, self._shortest))
         self._others = [word for word in self._words if not word.isascii()]
         self._are_letters = all(map(str.isalpha, self._words))
         self._has_umlauts = any(pair in word for word in self._words for pair in _TRANSLITERATIONS)
@@ -187,6 +188,16 @@ class ExtraWords:
             (_signed_words, any(word[:1] in _PREFIXES.values() for word in self._words)),
         )
         self._kinds = [kind for kind, is_possible in kinds if is_possible]
+
+    def may_occur(self, text: str) -> bool:
+        """Whether any of the words may be among the words or extra words of a text, a fast check of their letters."""
+        if self._kinds or not text.isascii() or len(self._words) > _MANY_WORDS:
+            return True
+        together = text.encode().lower().translate(None, _ASCII_SIGNS)
+        for word in self._shortest_encoded:  # noqa: SIM110 - a generator takes twice as long
+            if word in together:
+                return True
+        return False
 
     def of(self, text: str, text_words: Sequence[str]) -> AbstractSet[str]:
         """Return the extra words of a text with these words, at least those that the query has, too."""
@@ -204,8 +215,10 @@ class ExtraWords:
 
     def _are_within_words(self, letters: str, text_words: Sequence[str]) -> bool:
         """Whether a word occurs in a text more often than as one of its words."""
-        counts = ((word, letters.count(word)) for word in self._shortest)
-        return any(n > text_words.count(word) for word, n in counts if n)
+        for word in self._shortest:  # noqa: SIM110 - a generator takes twice as long
+            if (n := letters.count(word)) and n > text_words.count(word):
+                return True
+        return False
 
     def _may_be_joined(self, text: str, letters: bytes) -> bool:
         """Whether a word occurs once characters other than letters and digits are removed, and not before."""

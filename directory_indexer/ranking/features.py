@@ -62,6 +62,9 @@ class _TextWords(NamedTuple):
     run: str
 
 
+_NO_WORDS: Final = _TextWords((), frozenset(), "")
+
+
 class _CountedText(NamedTuple):
     """The occurrences of each term in a passage, its length, and its parts as they were counted.
 
@@ -127,7 +130,10 @@ class Matcher:
         self._typed = plan.typed
         self._neighbours: dict[str, _CountedNeighbour] = {}
         self._split = cache(_split_text)
-        self._extra = ExtraWords(frozenset[str]().union(self._known, *(word.forms for word in plan.typed)))
+        self._all_words = cache(split_into_words)
+        self._forms_of_typed = frozenset[str]().union(*(word.forms for word in plan.typed))
+        self._information_of_typed = math.fsum([word.information for word in plan.typed]) or 1.0
+        self._extra = ExtraWords(self._known | self._forms_of_typed)
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
     def match(self, text: str, *, names: str, beside: Sequence[str] = ()) -> TextMatch:
@@ -138,12 +144,9 @@ class Matcher:
         Multiple Weighted Fields, 2004); a passage of a longer file stands for itself.
         """
         own = self._count_passage(text)
-        named = self.terms_in(names)
-        typed = 0.0
-        if self._typed:
-            own_words = split_into_words(text) if own.runs else own.words
-            extra = self._extra.of(text, own_words) if own.extra is None else own.extra
-            typed = self._share_of_typed(_TextWords(own_words, extra, own.runs.replace("\n", "")), names)
+        above = self._words_of(names) if self._extra.may_occur(names) else _NO_WORDS
+        named = self._terms_among(above, names) if above.words else frozenset[int]()
+        typed = self._share_of_typed(text, own, above) if self._typed else 0.0
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
@@ -195,7 +198,7 @@ class Matcher:
             if all(map(is_gram, row)):
                 counts[index] += runs.count(join_grams(row))
             else:
-                counts[index] += _count_row(split_into_words(text) if runs else words, row)
+                counts[index] += _count_row(self._all_words(text) if runs else words, row)
         return counts
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
@@ -234,26 +237,34 @@ class Matcher:
         words = split_into_words(text)
         return _TextWords(words, self._extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
 
-    def _share_of_typed(self, own: _TextWords, names: str) -> float:
+    def _share_of_typed(self, text: str, own: _CountedText, above: _TextWords) -> float:
         """Return the share of the information of the typed words that a passage or the text above it has."""
-        in_passage = self._typed_in(own)
+        in_passage = self._typed_in(self._words_of_passage(text, own))
         if all(in_passage):
             return 1.0
-        in_names = self._typed_in(self._words_of(names))
+        in_names = self._typed_in(above)
         has = [in_text or in_name for in_text, in_name in zip(in_passage, in_names, strict=True)]
         if all(has):
             return NAMED_LEVEL
-        information = math.fsum(word.information for word in self._typed)
-        matched = math.fsum(word.information for word, is_there in zip(self._typed, has, strict=True) if is_there)
-        share = matched / information if information else 0.0
-        has_rare = any(word.is_rare and is_there for word, is_there in zip(self._typed, has, strict=True))
-        return _RARE_LEVEL + _PARTLY_RARE * share if has_rare else _PARTLY * share
+        matched = [word for word, is_there in zip(self._typed, has, strict=True) if is_there]
+        share = math.fsum([word.information for word in matched]) / self._information_of_typed
+        return _RARE_LEVEL + _PARTLY_RARE * share if any(word.is_rare for word in matched) else _PARTLY * share
+
+    def _words_of_passage(self, text: str, own: _CountedText) -> _TextWords:
+        """Return the words of a passage that was counted, none if no word of the query can be among them."""
+        if own.extra is None and not self._extra.may_occur(text):
+            return _NO_WORDS
+        words = self._all_words(text) if own.runs else own.words
+        extra = self._extra.of(text, words) if own.extra is None else own.extra
+        return _TextWords(words, extra, own.runs.replace("\n", ""))
 
     def _typed_in(self, text: _TextWords) -> list[bool]:
         """Return for each typed word whether it occurs in a text."""
-        all_words = {*text.words, *text.extra}
+        if not text.words:
+            return [False] * len(self._typed)
+        known = {*self._forms_of_typed.intersection(text.words), *self._forms_of_typed.intersection(text.extra)}
         return [
-            not word.forms.isdisjoint(all_words)
+            not word.forms.isdisjoint(known)
             or (bool(word.row) and bool(_count_row(text.words, word.row)))
             or (bool(text.run) and _is_in_run(word, text.run))
             for word in self._typed
@@ -267,13 +278,13 @@ class Matcher:
     def _weight(self, terms: Iterable[int]) -> float:
         return math.fsum([self._weights[index] for index in terms])
 
-    def terms_in(self, names: str) -> set[int]:
+    def terms_in(self, names: str) -> AbstractSet[int]:
         """Return the terms that occur in a name or a path."""
+        return self._terms_among(self._words_of(names), names) if self._extra.may_occur(names) else frozenset[int]()
+
+    def _terms_among(self, words: _TextWords, names: str) -> AbstractSet[int]:
         possible = _possible_forms(names, self._groups)
-        if not possible:
-            return set()
-        words = split_into_words(names)
-        all_words = {*words, *self._extra.of(names, words)}
+        all_words = {*words.words, *words.extra} if possible else ()
         return {index for form, index, _ in possible if form in all_words}
 
     def share_of_name(self, name: str) -> float:
