@@ -12,8 +12,10 @@ numbers, which in most fonts follow ASCII from some number on.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, Final, NamedTuple
@@ -57,6 +59,8 @@ _GLYPH_OF_SPACE: Final = 3
 
 _MAP_SECTION: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
 _MAP_NUMBER: Final = re.compile(rb"<([0-9A-Fa-f]{1,4})>")
+_LETTERS_OF_GLYPH: Final = re.compile(rb"<((?:\s*(?:0[678]|F[BCDE])[0-9A-F]{2}){2,4})\s*>", re.IGNORECASE)
+_PRESENTATION_FORMS: Final = (range(0xFC00, 0xFD3E), range(0xFD50, 0xFDC8), range(0xFEF5, 0xFEFD))
 _MAX_MAP_BYTES: Final = 1_000_000
 _MOST_FORMS: Final = 20
 
@@ -127,11 +131,13 @@ def decode_shifted(lines: Lines) -> None:
             _shift_back(of_font, sample)
 
 
-def mend_fonts(page: Any, text: str) -> bool:
-    """Mend the fonts of a page that has characters without Unicode; whether any was changed."""
+def repair_fonts(page: Any, text: str) -> bool:
+    """Repair the fonts of a page whose text has characters without Unicode, or Arabic ones; whether any changed."""
+    if text.isascii():
+        return False
     n_unknown = text.count("\ufffd")
     is_reset = n_unknown >= FEW_LETTERS and _reset_meaningless_encodings(page)
-    is_completed = n_unknown > 0 and _ARABIC.search(text) is not None and _complete_arabic_maps(page)
+    is_completed = _ARABIC.search(text) is not None and _repair_arabic_maps(page, has_unknown=n_unknown > 0)
     return is_reset or is_completed
 
 
@@ -149,8 +155,8 @@ def _reset_meaningless_encodings(page: Any) -> bool:
     return n_changed > 0
 
 
-def _complete_arabic_maps(page: Any) -> bool:
-    """Add Arabic letters to the character maps of a page's fonts; whether any was added.
+def _repair_arabic_maps(page: Any, *, has_unknown: bool) -> bool:
+    """Repair the character maps of a page's fonts; whether any changed.
 
     A font has several forms of a letter, one after the other. Its map may lack those that depend on the next letter,
     such as lam before alef.
@@ -161,10 +167,13 @@ def _complete_arabic_maps(page: Any) -> bool:
             kind, value = pdf.xref_get_key(xref, "ToUnicode")
             map_xref = int(value.split()[0]) if kind == "xref" else 0
             content = bytes(pdf.xref_stream(map_xref) or b"")[:_MAX_MAP_BYTES] if map_xref else b""
-            if forms := _missing_forms(content):
+            repaired = _LETTERS_OF_GLYPH.sub(_with_ligature, content)
+            if forms := _missing_forms(repaired) if has_unknown else {}:
                 lines = "".join(f"<{glyph:04x}> <{ord(form):04x}>\n" for glyph, form in forms.items())
                 added = f"{len(forms)} beginbfchar\n{lines}endbfchar\nendcmap".encode()
-                pdf.update_stream(map_xref, content.replace(b"endcmap", added, 1))
+                repaired = repaired.replace(b"endcmap", added, 1)
+            if repaired != content:
+                pdf.update_stream(map_xref, repaired)
                 n_changed += 1
         except MUPDF_ERRORS:
             continue
@@ -293,6 +302,20 @@ def _encoding(pdf: Any, xref: int) -> str:
 
 def _missing_forms(content: bytes) -> dict[int, str]:
     """Return the glyphs that a map lacks among those of Arabic letters, with the letter before each."""
+def _with_ligature(letters: re.Match[bytes]) -> bytes:
+    """Return the character of a ligature in place of its letters, if there is one."""
+    text = bytes.fromhex(letters[1].decode()).decode("utf-16-be")
+    ligature = _ligatures().get(unicodedata.normalize("NFKC", text))
+    return f"<{ord(ligature):04x}>".encode() if ligature else letters[0]
+
+
+@cache
+def _ligatures() -> dict[str, str]:
+    """Return the characters of Arabic ligatures by their letters."""
+    forms = (chr(code) for codes in _PRESENTATION_FORMS for code in codes)
+    return {letters: form for form in forms if len(letters := unicodedata.normalize("NFKC", form)) > 1}
+
+
     characters: dict[int, str] = {}
     for section, lines in _MAP_SECTION.findall(content):
         numbers = [int(number, 16) for number in _MAP_NUMBER.findall(lines)]

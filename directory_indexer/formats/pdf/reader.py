@@ -36,7 +36,7 @@ from directory_indexer.formats.pdf.glyphs import (
     decode_shifted,
     decode_unknown,
     has_unknown_characters,
-    mend_fonts,
+    repair_fonts,
     reread_lines,
 )
 from directory_indexer.formats.pdf.mupdf import LOCK, MUPDF_ERRORS, mupdf, open_document, pymupdf
@@ -260,11 +260,13 @@ def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     blocks, laid_out = _lay_out(page, _FLAGS)
     lines = _lines(blocks)
     text = _text_of(lines)
+    n_unknown = text.count("\ufffd")
+    if repair_fonts(page, text):
+        blocks, laid_out = _lay_out(page, _FLAGS)
+        lines = _lines(blocks)
+        text = _text_of(lines)
     if has_unknown_characters(text):
-        if mend_fonts(page, text):
-            blocks, laid_out = _lay_out(page, _FLAGS)
-            lines = _lines(blocks)
-        has_codes = text.count("\ufffd") >= FEW_LETTERS and "\ufffd" in _text_of(lines)
+        has_codes = n_unknown >= FEW_LETTERS and "\ufffd" in text
         coded = _lay_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
         decode_unknown(lines, _lines(coded))
         text = _text_of(lines)
