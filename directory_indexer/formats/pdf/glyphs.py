@@ -21,6 +21,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf, pymupdf
+from directory_indexer.formats.raised_marks import is_mark, is_mark_after, is_number_before
 
 Blocks = Sequence[dict[str, Any]]
 
@@ -33,13 +34,12 @@ _WIDER_THAN_SPACE: Final = 0.45
 
 _SPACED: Final = re.compile(r" \w(?: \w){3}\b")
 _MARK: Final = re.compile(
-    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+    r"\d(?:(?<=[^\W\d_]{3}\d)|(?<=[^\W\d_]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
     r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
+    r"|(?<![\w.,])\d{1,3}(?=[^\W\d_]{3})"
 )
-"""A number raised behind a word, or lowered behind a chemical symbol."""
+"""A number raised behind or before a word, or lowered behind a chemical symbol."""
 
-_IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
-_ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
 _ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
 _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _ARABIC: Final = re.compile("[\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc]")
@@ -158,8 +158,9 @@ def _reset_meaningless_encodings(page: Any) -> bool:
 def _repair_arabic_maps(page: Any, *, has_unknown: bool) -> bool:
     """Repair the character maps of a page's fonts; whether any changed.
 
-    A font has several forms of a letter, one after the other. Its map may lack those that depend on the next letter,
-    such as lam before alef.
+    A ligature, such as lam with alef, may be mapped to its letters, which MuPDF puts in the order of the page: it is
+    mapped to one character. A font has several forms of a letter, one after the other, and its map may lack those that
+    depend on the next letter: they are added, if the page has unknown characters.
     """
     pdf, n_changed = page.parent, 0
     for xref in {font[0] for font in page.get_fonts() if font[0]}:
@@ -239,17 +240,18 @@ def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
     """
     spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
     main = max(spans, key=lambda span: (span.size, len(span.text)))
-    text, marks = "", ""
+    text = marks = number = ""
     for span in spans:
-        is_small = span.size < _SMALL * main.size
+        is_small, stripped = span.size < _SMALL * main.size, span.text.strip()
         if is_small and span.foot >= main.foot - _RAISED * main.size and text[-1:].isalpha():
             text += span.text.lstrip()
-        elif is_small and _IS_MARK.fullmatch(span.text) and _ENDS_WORD.search(text):
-            marks += " " + span.text.strip()
+        elif is_small and is_mark_after(text, stripped):
+            marks += f" {stripped}"
         else:
-            text += span.text
+            text += f" {span.text}" if is_number_before(number, span.text) else span.text
+            number = stripped if is_small else ""
     if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
-        return "".join(f" {span.text}" if _IS_MARK.fullmatch(span.text) else span.text for span in spans)
+        return "".join(f" {span.text}" if is_mark(span.text.strip()) else span.text for span in spans)
     return text.rstrip() + marks if marks else text
 
 
@@ -300,8 +302,6 @@ def _encoding(pdf: Any, xref: int) -> str:
     return str(pdf.xref_object(int(value.split()[0])) if kind == "xref" else value)
 
 
-def _missing_forms(content: bytes) -> dict[int, str]:
-    """Return the glyphs that a map lacks among those of Arabic letters, with the letter before each."""
 def _with_ligature(letters: re.Match[bytes]) -> bytes:
     """Return the character of a ligature in place of its letters, if there is one."""
     text = bytes.fromhex(letters[1].decode()).decode("utf-16-be")
@@ -316,6 +316,8 @@ def _ligatures() -> dict[str, str]:
     return {letters: form for form in forms if len(letters := unicodedata.normalize("NFKC", form)) > 1}
 
 
+def _missing_forms(content: bytes) -> dict[int, str]:
+    """Return the glyphs that a map lacks among those of Arabic letters, with the letter before each."""
     characters: dict[int, str] = {}
     for section, lines in _MAP_SECTION.findall(content):
         numbers = [int(number, 16) for number in _MAP_NUMBER.findall(lines)]
