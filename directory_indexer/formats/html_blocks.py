@@ -17,7 +17,13 @@ from directory_indexer.formats.decoding import decode
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, Draft
 from directory_indexer.formats.html import main_part, n_visible, title_of
-from directory_indexer.formats.html_tokens import TOKEN, alternative_text, decode_entities, read_page_metadata
+from directory_indexer.formats.html_tokens import (
+    TOKEN,
+    alternative_text,
+    decode_entities,
+    inline_frames,
+    read_page_metadata,
+)
 
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
@@ -42,7 +48,7 @@ _TAG: Final = re.compile(r"<[^<>]*>")
 
 def page_blocks(source: str) -> list[Block]:
     """Return the visible blocks of a page."""
-    return _Page(source).read()
+    return _Page(inline_frames(source)).read()
 
 
 def read_page(content: bytes, kind: str) -> Document:
@@ -51,7 +57,7 @@ def read_page(content: bytes, kind: str) -> Document:
     Raises:
         SkipFileError: it is no text, or more than is read.
     """
-    source = decode(content)
+    source = inline_frames(decode(content))
     draft = Draft()
     main = main_part(source) or extract_main_content(source, n_visible=n_visible(source)) or source
     for block in page_blocks(main):

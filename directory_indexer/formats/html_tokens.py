@@ -36,6 +36,11 @@ def decode_entities(text: str) -> str:
     return _ENTITY.sub(lambda entity: _character(entity[0]), text)
 
 
+def inline_frames(source: str) -> str:
+    """Return the source of a page with the pages that stand in `srcdoc` put in place of their frames, line by line."""
+    return TOKEN.sub(_inline_frame, source) if "srcdoc" in source else source
+
+
 def attribute(tag: str, name: str) -> str:
     """Return the value of an attribute of a tag; "" where it has none."""
     match = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
@@ -73,6 +78,15 @@ def linked_data_texts(script: str) -> Iterator[str]:
             seen_texts.update(texts)
 
 
+def _inline_frame(token: re.Match[str]) -> str:
+    frame = token[0]
+    page = _FRAME_PAGE.match(frame) if token["raw"] else None
+    if not page:
+        return frame
+    before, after = frame.count("\n", 0, page.end("open")), frame.count("\n", page.start("close"))
+    return "\n" * before + f"<div>{decode_entities(page['source'])}{_END_OF_FRAME}" + "\n" * after
+
+
 @lru_cache(maxsize=1024)
 def _character(entity: str) -> str:
     # A line end written as an entity is no line end of the source; soft hyphens would split words.
@@ -102,6 +116,14 @@ def _fields(head: str) -> Iterator[tuple[str, list[str]]]:
         if content := decode_references(attributes.get("content", "")):
             yield _NAMES.get(name.lower(), name), [content]
 
+
+_FRAME_PAGE: Final = re.compile(
+    r"(?P<open><iframe\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*?(?<=\s)srcdoc\s*=\s*(?P<quote>[\"']))"
+    r"(?P<source>[\s\S]*?)(?P<close>(?P=quote))",
+    re.IGNORECASE,
+)
+_END_OF_FRAME: Final = "</script></style><!----></div>"
+"""What a page leaves open ends with its frame."""
 
 _MAX_ALTERNATIVE: Final = 1_000
 _DATA_TEXTS: Final = (

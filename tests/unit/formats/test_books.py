@@ -249,3 +249,8 @@ def test_a_book_of_mobipocket_that_is_protected_or_damaged_says_so() -> None:
     for size in (70, 80, 100, 150):
         with pytest.raises(ExtractionError):
             read(mobi("text")[:size], "a.mobi")
+
+
+def test_a_page_in_a_frame_is_read() -> None:
+    page = '<p>before</p><iframe srcdoc="<p>the &lt;b>quokka&lt;/b></p><!--"></iframe><p>after</p>'
+    assert page_text(page) == "before\n\nthe quokka\n\nafter\n"
