@@ -22,6 +22,7 @@ from directory_indexer.formats.html_tokens import (
     linked_data_texts,
     read_page_metadata,
 )
+from directory_indexer.formats.raised_marks import is_mark_after, is_number_before
 
 
 def extract_html(text: str, kind: str) -> Document:
@@ -171,12 +172,16 @@ class _Page:
         self._dropped = dropped = _UNSEEN if dropped is None else dropped
         self._notes = notes or {}
         self._reads_data = reads_data
-        self._noticed = dropped | _BLOCKS | _WITH_NOTES
+        self._noticed = dropped | _BLOCKS | _WITH_NOTES | {"sup"}
         self._parts: list[str] = []
         self._length = 0
         self._last = "\n"
         self._is_verbatim = False
         self._is_apart = False
+        self._is_superscript = False
+        self._raised = ""
+        """The superscript text written last."""
+
         self._skipped = ""
         self._skip_depth = 0
         self._last_closings: dict[str, int] = {}
@@ -251,6 +256,12 @@ class _Page:
         if text == " ":
             self._is_apart = True
             return
+        if self._is_superscript:
+            self._is_apart |= is_mark_after("".join(self._parts[-_LAST_PARTS:]), text)
+            self._raised = text
+        elif self._raised:
+            self._is_apart |= is_number_before(self._raised, text)
+            self._raised = ""
         if self._is_apart and self._last not in " \n" and not text.startswith((" ", "\n")):
             text = " " + text
         self._is_apart = False
@@ -290,6 +301,9 @@ class _Page:
     def _read_block(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
         if name in _PICTURES:
             self._write_apart(alternative_text(token[0]))
+            return
+        if name == "sup":
+            self._is_superscript = not is_end
             return
         self._is_apart = True
         if name == "pre":
@@ -393,6 +407,7 @@ _WITH_NOTES: Final = _PICTURES | {"meta", "title"}
 _WITH_TEXT: Final = frozenset({"plain", "raw"})
 _WITH_DATA: Final = frozenset({"", "head"})
 _TABLE_PARTS: Final = frozenset({"table", "caption", "tr", "td", "th"})
+_LAST_PARTS: Final = 4
 _SECOND: Final = 2
 _TABLE_HEADING_LEVEL: Final = 7
 """One below h6."""

@@ -87,6 +87,7 @@ class _Page:
         self._story = BlockBuilder(self._blocks.append)
         self._level = 0
         self._n_verbatim = 0
+        self._is_superscript = False
         self._unseen = _Unseen(source)
         self._lists = lists = _Lists()
         self._tables = tables = _Tables(self._story)
@@ -137,13 +138,18 @@ class _Page:
             if text.isspace():
                 return
             self._story.begin_paragraph()
-        self._story.write(text)
+        if self._is_superscript:
+            self._story.write_superscript(text)
+        else:
+            self._story.write(text)
 
     def _read_tag(self, name: str, token: re.Match[str]) -> None:
         if self._unseen.consume(name, token):
             return
         if name == "img" and (text := alternative_text(token[0])):
             self._write(f" {text} ")
+        elif name == "sup":
+            self._is_superscript = not token["end"]
         elif name == "tspan" and _PLACED.search(token[0]):
             self._write(" ")
         elif name == "br":

@@ -100,6 +100,7 @@ class DocxBody:
         self._story = story = BlockBuilder(partial(write_block, draft=draft))
         self._forms: list[ParagraphForm] = []
         self._is_text = False
+        self._is_superscript = False
         self._descriptions: set[str] = set()
         self._choices = _Choices()
         self._is_instruction = False
@@ -109,6 +110,9 @@ class DocxBody:
             "p": self._begin_paragraph,
             "pStyle": lambda attributes: self._shape(style=attributes.get("val", "")),
             "outlineLvl": lambda attributes: self._shape(outline=attributes.get("val", "")),
+            "r": lambda _: self._set_superscript(""),
+            "rStyle": lambda attributes: self._set_superscript(styles.alignment(attributes.get("val", ""))),
+            "vertAlign": lambda attributes: self._set_superscript(attributes.get("val", "")),
             "numId": lambda attributes: self._shape(numbering=attributes.get("val", "")),
             "ilvl": lambda attributes: self._shape(depth=attributes.get("val", "")),
             "txbxContent": lambda _: story.begin_aside(),
@@ -155,7 +159,9 @@ class DocxBody:
 
     def text(self, text: str) -> None:
         """Handle a run of text."""
-        if self._is_text:
+        if self._is_text and self._is_superscript:
+            self._story.write_superscript(text)
+        elif self._is_text:
             self._story.write(text)
         elif self._is_instruction and len(self._instruction) < _MAX_INSTRUCTION:
             self._instruction += text
@@ -212,6 +218,9 @@ class DocxBody:
     def _shape(self, **form: str) -> None:
         if self._forms:
             self._forms[-1] = self._forms[-1]._replace(**form)
+
+    def _set_superscript(self, alignment: str) -> None:
+        self._is_superscript = alignment == "superscript"
 
     def _leave_columns(self, attributes: dict[str, str]) -> None:
         self._story.tables.begin_cell(span(attributes.get("val", ""), MAX_COLUMN_SPAN))

@@ -14,7 +14,13 @@ from directory_indexer.formats.office.numerals import alphabetic_numeral, roman_
 from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import read_xml
 
-_FIELDS: Final = {"basedOn": "style", "outlineLvl": "outline", "numId": "numbering", "ilvl": "depth"}
+_FIELDS: Final = {
+    "basedOn": "style",
+    "outlineLvl": "outline",
+    "numId": "numbering",
+    "ilvl": "depth",
+    "vertAlign": "alignment",
+}
 _HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _OUTLINE_LEVELS: Final = frozenset("012345678")
 
@@ -40,6 +46,8 @@ class ParagraphForm(NamedTuple):
     outline: str = ""
     numbering: str = ""
     depth: str = ""
+    alignment: str = ""
+    """`superscript`, for one."""
 
 
 class Styles:
@@ -55,6 +63,10 @@ class Styles:
         level = int(form.outline) + 1 if form.outline in _OUTLINE_LEVELS else 0
         return level, self._numbering.next_mark(form.numbering, form.depth) if form.numbering else ""
 
+    def alignment(self, style: str) -> str:
+        """Return the vertical alignment of the text of a style."""
+        return self._resolved(ParagraphForm(style)).alignment
+
     def _resolved(self, form: ParagraphForm) -> ParagraphForm:
         """Return the formatting with what is inherited from its style, and from the style that is based on."""
         seen_styles: set[str] = set()
@@ -62,7 +74,7 @@ class Styles:
             seen_styles.add(form.style)
             base = self._forms[form.style]
             form = ParagraphForm(
-                base.style, form.outline or base.outline, form.numbering or base.numbering, form.depth or base.depth
+                base.style, *(own or inherited for own, inherited in zip(form[1:], base[1:], strict=True))
             )
         return form
 

@@ -224,6 +224,23 @@ def test_a_page_that_scripts_make_is_read_from_its_data_or_has_its_title() -> No
     assert "Owls" not in extract_html(f"{page}<p>{LONG}</p>", "html").text
 
 
+RAISED = [
+    ("the quokka<sup>1</sup> sleeps", "the quokka 1 sleeps"),
+    ("the quokka<sup><a href='#n'>1,2</a></sup>.", "the quokka 1,2."),
+    ("the QUOKKA<sup>12</sup>", "the QUOKKA 12"),
+    ("the quokka<sup>a</sup>", "the quokka a"),
+    ("<sup>3</sup>See the report", "3 See the report"),
+    ("10<sup>6</sup> km<sup>2</sup> of H<sub>2</sub>O", "106 km2 of H2O"),
+    ("the 1<sup>st</sup> of XIX<sup>e</sup> and <sup>14</sup>C", "the 1st of XIXe and 14C"),
+    ("it is <sup>1</sup> alone", "it is 1 alone"),
+]
+
+
+@pytest.mark.parametrize(("source", "text"), RAISED)
+def test_a_raised_mark_is_no_part_of_a_word(source: str, text: str) -> None:
+    assert visible(f"<p>{source}</p>") == text
+
+
 @pytest.mark.parametrize("quote", ['"', "'"])
 def test_a_page_in_a_frame_stands_on_the_lines_of_its_source(quote: str) -> None:
     frame = "<h2>Sales</h2>\n<p>Up &amp;amp; down</p>"
