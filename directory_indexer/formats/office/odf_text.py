@@ -118,10 +118,10 @@ SHAPES: Final = frozenset(
     "caption control page-thumbnail g".split()
 )
 SKIPPED: Final = frozenset(
-    "tracked-changes forms scripts script event-listeners binary-data font-face-decls settings ruby-text note- "
-    "citation footnote-citation endnote-citation table-of-content-source illustration-index-source table-index-source "
-    "object-index-source user-index-source alphabetical-index-source bibliography-source dde-links content- "
-    "validations math".split()
+    "tracked-changes forms scripts script event-listeners binary-data font-face-decls settings ruby-text "
+    "note-citation footnote-citation endnote-citation table-of-content-source illustration-index-source "
+    "table-index-source object-index-source user-index-source alphabetical-index-source bibliography-source "
+    "dde-links content-validations math".split()
 )
 """Elements without text of the document, or without visible text."""
 

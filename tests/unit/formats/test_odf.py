@@ -357,3 +357,10 @@ def test_a_raised_mark_is_no_part_of_a_word() -> None:
     assert read(packed("odt", body + paragraph(f"{span('2', 'T1')}See"), automatic=styles)).text == (
         "the quokka 1 of 10 m2 H2O, CAT2\n\n2 See\n"
     )
+
+
+def test_help_for_filling_in_a_cell_is_not_in_it() -> None:
+    message = f"<table:help-message>{paragraph('type a number')}</table:help-message>"
+    validations = f"<table:content-validations><table:content-validation>{message}</table:content-validation>"
+    body = f"{validations}</table:content-validations>{table('Sheet', row(cell('quokka')))}"
+    assert read(packed("ods", body), "a.ods").text == "Sheet\n\n| quokka |\n"
