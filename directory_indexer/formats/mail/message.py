@@ -308,12 +308,7 @@ def _member(name: str, part: Message, budget: Budget) -> Member:
         content = _content_of(part)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         return Member(name, problem=ExtractionError(f"cannot be decoded ({type(error).__name__})"))
-    try:
-        return Member(name, b"".join(budget.counted([content], packed_bytes=len(content))))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member(name, problem=error)
+    return budget.member(name, content)
 
 
 def _content_of(part: Message) -> bytes:

@@ -135,9 +135,7 @@ class _Message:
             if attached.has(INNER_MESSAGE):
                 inner = _Message(self._file, (*attached.path, INNER_MESSAGE))
                 return Member(f"{file_name(name)}.eml", inner.as_mail())
-            content = attached.content("3701")
-            pieces = self._budget.counted([content], packed_bytes=len(content))
-            return Member(name, b"".join(pieces))
+            return self._budget.member(name, attached.content("3701"))
         except SkipFileError as error:
             if self._budget.is_spent:
                 raise

@@ -69,14 +69,10 @@ def _member(path: tuple[str, ...], folder: Any, index: int, budget: Budget) -> M
         message = folder.get_sub_message(index)
         name = file_name(_text_attribute(message, "subject")) or name
         content = _to_mime(message, depth=0)
-        return Member("/".join((*path, f"{name}.eml")), b"".join(budget.counted([content], packed_bytes=len(content))))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member("/".join((*path, f"{name}.eml")), problem=error)
     except (*_DAMAGE, LookupError, TypeError, AttributeError) as error:
         problem = ExtractionError(f"is damaged in the store ({type(error).__name__})")
         return Member("/".join((*path, f"{name}.eml")), problem=problem)
+    return budget.member("/".join((*path, f"{name}.eml")), content)
 
 
 def _to_mime(message: Any, *, depth: int) -> bytes:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
-from directory_indexer.core.errors import ExtractionError, SkipFileError
+from directory_indexer.core.errors import ExtractionError
 from directory_indexer.formats.containers import Budget, Contents, Member, read_whole
 from directory_indexer.formats.decoding import decode_declared
 from directory_indexer.formats.document import Document, Metadata
@@ -101,12 +101,7 @@ def _member(number: int, attached: _Item, encoding: str, budget: Budget) -> Memb
     content = attached.content
     if content.startswith(HEADER):
         name = f"{name}.tnef"
-    try:
-        return Member(name, b"".join(budget.counted([content], packed_bytes=len(content))))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member(name, problem=error)
+    return budget.member(name, content)
 
 
 def _attributes(content: bytes) -> Iterator[_Attribute]:

@@ -179,19 +179,13 @@ class _OnPage(NamedTuple):
 
 
 def _attachment(pdf: pymupdf.Document, source: _Embedded | _OnPage, budget: Budget, *, default_name: str) -> Member:
-    name = ""
+    name = default_name
     try:
-        name = clean(source.name(pdf))
+        name = clean(source.name(pdf)) or default_name
         content = source.content(pdf)
-        pieces = budget.counted([content], packed_bytes=len(content))
-        return Member(name or default_name, b"".join(pieces))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member(name or default_name, problem=error)
     except MUPDF_ERRORS as error:
-        problem = ExtractionError(f"is damaged in the PDF ({type(error).__name__})")
-        return Member(name or default_name, problem=problem)
+        return Member(name, problem=ExtractionError(f"is damaged in the PDF ({type(error).__name__})"))
+    return budget.member(name, content)
 
 
 def _has_letters(page: Page) -> bool:
