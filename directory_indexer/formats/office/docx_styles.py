@@ -26,7 +26,7 @@ _OUTLINE_LEVELS: Final = frozenset("012345678")
 
 _NO_LIST: Final = "0"
 _DEPTHS: Final = tuple("012345678")
-_PLACE: Final = re.compile(r"%([1-9])")
+_PLACEHOLDER: Final = re.compile(r"%([1-9])")
 _MAX_DIGITS: Final = 6
 _MAX_PATTERN: Final = 40
 _FORMATS: Final[dict[str, Callable[[int], str]]] = {
@@ -100,11 +100,11 @@ class StyleForms:
             self._id = attributes.get("styleId", "")
             self.forms[self._id] = ParagraphForm()
         elif name == "name" and (match := _HEADING.fullmatch(value)):
-            self._set(outline=str(int(match[1] or 1) - 1))
+            self._set_form(outline=str(int(match[1] or 1) - 1))
         elif field := _FIELDS.get(name):
-            self._set(**{field: value})
+            self._set_form(**{field: value})
 
-    def _set(self, **form: str) -> None:
+    def _set_form(self, **form: str) -> None:
         if self._id:
             self.forms[self._id] = self.forms[self._id]._replace(**form)
 
@@ -138,7 +138,9 @@ class Numbering:
         counts = self._counts.setdefault(key, [None] * len(_DEPTHS))
         counts[level] = level_format.start if (count := counts[level]) is None else count + 1
         counts[level + 1 :] = [None] * (len(_DEPTHS) - level - 1)
-        mark = _PLACE.sub(lambda match: _format_count(int(match[1]) - 1, counts, levels), level_format.pattern).strip()
+        mark = _PLACEHOLDER.sub(
+            lambda match: _format_count(int(match[1]) - 1, counts, levels), level_format.pattern
+        ).strip()
         return "  " * level + mark if mark else ""
 
 

@@ -106,9 +106,9 @@ class _ParagraphStyle(NamedTuple):
     outline: str
 
 
-def number_in(text: str, otherwise: int) -> int:
-    """Parse a small number; `otherwise` if it is invalid."""
-    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else otherwise
+def number_in(text: str, default: int) -> int:
+    """Parse a small number; `default` if it is invalid."""
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else default
 
 
 def _level(name: str, attributes: dict[str, str]) -> Level:
