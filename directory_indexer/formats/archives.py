@@ -32,20 +32,20 @@ ZIP_HEADER: Final = b"PK\3\4"
 
 _UTF8_FLAG: Final = 0x800
 _ENCRYPTED_FLAG: Final = 0x1
-_FIELD: Final = struct.Struct("<HHBL")
+_EXTRA_FIELD_HEAD: Final = struct.Struct("<HHBL")
 """The tag and size of an extra field, and the head of a name in UTF-8 (APPNOTE 4.6.9)."""
 
-_UNICODE_NAME: Final = 0x7075
-_LETTERS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_UNICODE_PATH_TAG: Final = 0x7075
+_ASCII_LETTERS: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WORD: Final = re.compile(rb"[a-zA-Z\x80-\xff]+")
-_NOT_WESTERN: Final = re.compile(rb"[^\x00-\x9a\xa0-\xa5\xe1]")
-_PROGRAMS: Final = (b"META-INF/", b"AndroidManifest.xml", b"classes.dex", b"[Content_Types].xml", b"mimetype")
+_NOT_IN_WESTERN_NAMES: Final = re.compile(rb"[^\x00-\x9a\xa0-\xa5\xe1]")
+_PACKAGE_MEMBERS: Final = (b"META-INF/", b"AndroidManifest.xml", b"classes.dex", b"[Content_Types].xml", b"mimetype")
 """First members of packages that are programs, or documents of a format that has no row."""
 
 
 def is_zip(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a plain ZIP archive, and not a package."""
-    return head.startswith(ZIP_HEADER) and (is_named or not head[30:].startswith(_PROGRAMS))
+    return head.startswith(ZIP_HEADER) and (is_named or not head[30:].startswith(_PACKAGE_MEMBERS))
 
 
 def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -58,11 +58,11 @@ def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: AR
         archive = zipfile.ZipFile(file)
     except (NotImplementedError, *DAMAGED) as error:
         file.seek(0)
-        return Contents(None, _members_before(damaged_archive(error), Package(read_whole(file), budget)))
+        return Contents(None, _members_by_headers(damaged_archive(error), Package(read_whole(file), budget)))
     return Contents(None, _zip_members(archive, budget))
 
 
-def _members_before(damage: ExtractionError, package: Package) -> Iterator[Member]:
+def _members_by_headers(damage: ExtractionError, package: Package) -> Iterator[Member]:
     """Yield the members found by their local headers, the last one possibly truncated, and then raise the damage."""
     parts = [part for part in package.names() if not part.endswith("/")]
     for part, name in zip(parts, _names([(part, b"") for part in parts]), strict=True):
@@ -95,38 +95,38 @@ def _zip_members(archive: zipfile.ZipFile, budget: Budget) -> Iterator[Member]:
         yield unpack_member(name, unpack, budget, packed_bytes=info.compress_size, modified_ns=modified_ns)
 
 
-def _names(written: list[tuple[str, bytes]]) -> list[str]:
+def _names(stored_names: list[tuple[str, bytes]]) -> list[str]:
     """Return decoded names, from names decoded as code page 437 and the extra fields of each.
 
     Programs write UTF-8 or the code page of their system without saying which, but one for the whole archive.
     """
-    names = [_unicode_name(name, extra) or name for name, extra in written]
-    foreign = {name: name for name in names if not name.isascii()}
+    names = [_unicode_name(name, extra) or name for name, extra in stored_names]
+    non_ascii = {name: name for name in names if not name.isascii()}
     try:
-        as_written = [name.encode("cp437") for name in foreign]
-        decoded = [""] if all(map(_is_western, as_written)) else decode(b"\n".join([*as_written, b""])).split("\n")
+        stored = [name.encode("cp437") for name in non_ascii]
+        decoded = [""] if all(map(_is_western, stored)) else decode(b"\n".join([*stored, b""])).split("\n")
     except (UnicodeError, ExtractionError):
         return names
-    if len(decoded) == len(foreign) + 1:
-        foreign = dict(zip(foreign, decoded, strict=False))
-    return [foreign.get(name, name) for name in names]
+    if len(decoded) == len(non_ascii) + 1:
+        non_ascii = dict(zip(non_ascii, decoded, strict=False))
+    return [non_ascii.get(name, name) for name in names]
 
 
 def _unicode_name(name: str, extra: bytes) -> str:
     """Return the name that Info-ZIP and WinRAR add in UTF-8; "" if it has none, or one for another name."""
     at = 0
-    while at + _FIELD.size <= len(extra):
-        tag, size, _, checksum = _FIELD.unpack_from(extra, at)
-        if tag == _UNICODE_NAME and checksum == zlib.crc32(name.encode("cp437", "replace")):
-            return extra[at + _FIELD.size : at + 4 + size].decode("utf-8", "replace")
+    while at + _EXTRA_FIELD_HEAD.size <= len(extra):
+        tag, size, _, checksum = _EXTRA_FIELD_HEAD.unpack_from(extra, at)
+        if tag == _UNICODE_PATH_TAG and checksum == zlib.crc32(name.encode("cp437", "replace")):
+            return extra[at + _EXTRA_FIELD_HEAD.size : at + 4 + size].decode("utf-8", "replace")
         at += 4 + size
     return ""
 
 
 def _is_western(name: bytes) -> bool:
     """Whether letters of code page 437 stand in words of other Latin letters, and nothing else is foreign."""
-    return not _NOT_WESTERN.search(name) and all(
-        2 * len(word.translate(None, _LETTERS)) <= len(word) for word in _WORD.findall(name)
+    return not _NOT_IN_WESTERN_NAMES.search(name) and all(
+        2 * len(word.translate(None, _ASCII_LETTERS)) <= len(word) for word in _WORD.findall(name)
     )
 
 
@@ -143,14 +143,14 @@ BZIP2_HEADER: Final = b"BZh"
 XZ_HEADER: Final = b"\xfd7zXZ\0"
 
 _BLOCK_BYTES: Final = 512
-_MARK_AT: Final = 257
-_YEAR_2242: Final = 1 << 33
+_MAGIC_AT: Final = 257
+_MAX_SECONDS: Final = 1 << 33
 _CHECKSUM: Final = slice(148, 156)
 
 
 def is_tar(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a tar archive: old ones have no magic, but a checksum."""
-    return head.startswith(b"ustar", _MARK_AT) or (is_named and _has_checksum(head[:_BLOCK_BYTES]))
+    return head.startswith(b"ustar", _MAGIC_AT) or (is_named and _has_checksum(head[:_BLOCK_BYTES]))
 
 
 def is_gzip(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -203,14 +203,14 @@ def open_compressed(file: BinaryIO, unpack: Callable[[], io.BufferedIOBase], bud
 
 
 def _read_first_block(stream: io.BufferedIOBase) -> bytes:
-    beginning = b""
+    block = b""
     try:
-        while len(beginning) < _BLOCK_BYTES and (piece := stream.read1(_BLOCK_BYTES)):
-            beginning += piece
+        while len(block) < _BLOCK_BYTES and (piece := stream.read1(_BLOCK_BYTES)):
+            block += piece
     except DAMAGED as error:
-        if not beginning:
+        if not block:
             raise damaged_archive(error) from error
-    return beginning
+    return block
 
 
 def _only_member(unpack: Callable[[], io.BufferedIOBase], budget: Budget, packed_bytes: int) -> Iterator[Member]:
@@ -263,7 +263,7 @@ def tar_members(
                 budget.take_member()
                 if info.isreg():
                     unpack = partial(_open_member, archive, info)
-                    modified_ns = int(info.mtime * 1e9) if 0 < info.mtime < _YEAR_2242 else 0
+                    modified_ns = int(info.mtime * 1e9) if 0 < info.mtime < _MAX_SECONDS else 0
                     yield unpack_member(
                         info.name, unpack, member_budget, packed_bytes=info.size, modified_ns=modified_ns
                     )

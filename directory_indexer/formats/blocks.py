@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.formats.draft import Cell, Draft, table_lines
+from directory_indexer.formats.raised_marks import is_mark_after, is_number_before
 
 
 class Paragraph(NamedTuple):
@@ -115,7 +116,19 @@ class BlockBuilder:
     def write(self, text: str) -> None:
         """Write into the innermost open paragraph."""
         if self._paragraphs:
-            self._paragraphs[-1].parts.append(text)
+            paragraph = self._paragraphs[-1]
+            if paragraph.raised and text:
+                text = f" {text}" if is_number_before(paragraph.raised, text) else text
+                paragraph.raised = ""
+            paragraph.parts.append(text)
+
+    def write_superscript(self, text: str) -> None:
+        """Write superscript text, apart from the words around it if it is the mark of a note."""
+        if self._paragraphs and text:
+            paragraph = self._paragraphs[-1]
+            is_apart = is_mark_after("".join(paragraph.parts[-_LAST_PARTS:]), text)
+            self.write(f" {text}" if is_apart else text)
+            paragraph.raised = text
 
     def begin_span(self) -> None:
         """Begin a part of the open paragraph that will be rewritten."""
@@ -224,3 +237,8 @@ class _OpenParagraph:
         self.parts: list[str] = []
         self.spans: list[int] = []
         self.beside: list[Block] = []
+        self.raised = ""
+        """The superscript text written last."""
+
+
+_LAST_PARTS: Final = 4

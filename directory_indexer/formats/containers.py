@@ -120,6 +120,19 @@ class Budget:
             self.take(len(piece))
             yield piece
 
+    def member(self, name: str, content: bytes) -> Member:
+        """Return a counted member; if it is larger than is read, that is its problem.
+
+        Raises:
+            SkipFileError: the budget of the whole container is spent.
+        """
+        try:
+            return Member(name, b"".join(self.counted([content], packed_bytes=len(content))))
+        except SkipFileError as error:
+            if self.is_spent:
+                raise
+            return Member(name, problem=error)
+
     @property
     def reads_pictures(self) -> bool:
         """Whether pictures within a document are read, too."""

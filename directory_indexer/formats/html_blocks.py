@@ -17,7 +17,13 @@ from directory_indexer.formats.decoding import decode
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, Draft
 from directory_indexer.formats.html import main_part, n_visible, title_of
-from directory_indexer.formats.html_tokens import TOKEN, alternative_text, decode_entities, read_page_metadata
+from directory_indexer.formats.html_tokens import (
+    TOKEN,
+    alternative_text,
+    decode_entities,
+    inline_frames,
+    read_page_metadata,
+)
 
 _LEVELS: Final = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
@@ -25,8 +31,8 @@ _BLOCKS: Final = frozenset(_LEVELS) | frozenset(
     "footer form header hr html legend li main ol p pre section summary svg table tbody td text tfoot th thead title "
     "tr ul".split()
 )
-_UNSEEN: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
-_PLACED: Final = re.compile(r"\s(?:x|y|dy)\s*=")
+_INVISIBLE: Final = frozenset("annotation annotation-xml audio head metadata nav object rt template video".split())
+_POSITION: Final = re.compile(r"\s(?:x|y|dy)\s*=")
 """The position of a line in a drawing, which may be an element of its own."""
 
 _SPACES: Final = re.compile(r"\s{2,}|[^\S ]")
@@ -34,7 +40,7 @@ _MAX_DEPTH: Final = 8
 """The deepest nesting of lists and tables that is kept."""
 
 _MAX_CHARS: Final = 4_000_000
-_MIN_SHARE: Final = 0.25
+_MIN_SHARE_OF_TEXT: Final = 0.25
 """If less of the text than this would remain, the page has been misread."""
 
 _TAG: Final = re.compile(r"<[^<>]*>")
@@ -42,7 +48,7 @@ _TAG: Final = re.compile(r"<[^<>]*>")
 
 def page_blocks(source: str) -> list[Block]:
     """Return the visible blocks of a page."""
-    return _Page(source).read()
+    return _Page(inline_frames(source)).read()
 
 
 def read_page(content: bytes, kind: str) -> Document:
@@ -51,7 +57,7 @@ def read_page(content: bytes, kind: str) -> Document:
     Raises:
         SkipFileError: it is no text, or more than is read.
     """
-    source = decode(content)
+    source = inline_frames(decode(content))
     draft = Draft()
     main = main_part(source) or extract_main_content(source, n_visible=n_visible(source)) or source
     for block in page_blocks(main):
@@ -71,7 +77,7 @@ def extract_main_content(source: str, *, n_visible: int) -> str:
     content = trafilatura.extract(
         source, output_format="html", include_comments=False, include_formatting=True, with_metadata=False
     )
-    return content if content and len(_TAG.sub("", content)) >= n_visible * _MIN_SHARE else ""
+    return content if content and len(_TAG.sub("", content)) >= n_visible * _MIN_SHARE_OF_TEXT else ""
 
 
 class _Page:
@@ -80,8 +86,9 @@ class _Page:
         self._blocks: list[Block] = []
         self._story = BlockBuilder(self._blocks.append)
         self._level = 0
-        self._n_verbatim = 0
-        self._unseen = _Unseen(source)
+        self._verbatim_depth = 0
+        self._is_superscript = False
+        self._invisible = _InvisibleElement(source)
         self._lists = lists = _Lists()
         self._tables = tables = _Tables(self._story)
         self._starts: dict[str, Callable[[str], None]] = {
@@ -118,27 +125,32 @@ class _Page:
         return self._blocks
 
     def _read_text(self, text: str) -> None:
-        if not text or self._unseen.is_open:
+        if not text or self._invisible.is_open:
             return
         self._write(decode_entities(text))
 
     def _write(self, text: str) -> None:
-        if self._unseen.is_open:
+        if self._invisible.is_open:
             return
-        if not self._n_verbatim:
+        if not self._verbatim_depth:
             text = _SPACES.sub(" ", text)
         if not self._story.is_in_paragraph:
             if text.isspace():
                 return
             self._story.begin_paragraph()
-        self._story.write(text)
+        if self._is_superscript:
+            self._story.write_superscript(text)
+        else:
+            self._story.write(text)
 
     def _read_tag(self, name: str, token: re.Match[str]) -> None:
-        if self._unseen.consume(name, token):
+        if self._invisible.consume(name, token):
             return
         if name == "img" and (text := alternative_text(token[0])):
             self._write(f" {text} ")
-        elif name == "tspan" and _PLACED.search(token[0]):
+        elif name == "sup":
+            self._is_superscript = not token["end"]
+        elif name == "tspan" and _POSITION.search(token[0]):
             self._write(" ")
         elif name == "br":
             if self._story.is_in_paragraph:
@@ -150,7 +162,7 @@ class _Page:
     def _read_block(self, name: str, tag: str, *, is_end: bool) -> None:
         self._level = 0 if is_end else _LEVELS.get(name, 0)
         if name == "pre":
-            self._n_verbatim = max(0, self._n_verbatim - 1) if is_end else self._n_verbatim + 1
+            self._verbatim_depth = max(0, self._verbatim_depth - 1) if is_end else self._verbatim_depth + 1
         elif is_end:
             if end := self._ends.get(name):
                 end()
@@ -162,14 +174,14 @@ class _Page:
             self._story.end_paragraph(self._level, self._lists.take_mark())
 
 
-class _Unseen:
+class _InvisibleElement:
     """The open invisible element, with everything nested in it."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._name = ""
         self._depth = 0
-        self._last_closings: dict[str, int] = {}
+        self._last_end_tags: dict[str, int] = {}
 
     @property
     def is_open(self) -> bool:
@@ -177,25 +189,25 @@ class _Unseen:
 
     def consume(self, name: str, token: re.Match[str]) -> bool:
         """Whether a tag belongs to an invisible element, which is entered or left by it."""
-        if not self._name and name not in _UNSEEN:
+        if not self._name and name not in _INVISIBLE:
             return False
-        is_end, is_empty = bool(token["end"]), token[0].endswith("/>")
+        is_end, is_self_closing = bool(token["end"]), token[0].endswith("/>")
         if self._name:
-            self._leave(name, token, is_end=is_end, is_empty=is_empty)
-        elif not is_end and not is_empty and self._last_closing(name) > token.end():
+            self._read_inner_tag(name, token, is_end=is_end, is_self_closing=is_self_closing)
+        elif not is_end and not is_self_closing and self._last_end_tag(name) > token.end():
             self._name, self._depth = name, 1
         return True
 
-    def _leave(self, name: str, token: re.Match[str], *, is_end: bool, is_empty: bool) -> None:
-        if name == self._name and not is_empty:
+    def _read_inner_tag(self, name: str, token: re.Match[str], *, is_end: bool, is_self_closing: bool) -> None:
+        if name == self._name and not is_self_closing:
             self._depth += -1 if is_end else 1
-            if not self._depth or token.start() >= self._last_closing(name):
+            if not self._depth or token.start() >= self._last_end_tag(name):
                 self._name = ""
 
-    def _last_closing(self, name: str) -> int:
-        if name not in self._last_closings:
-            self._last_closings[name] = self._source.rfind(f"</{name}")
-        return self._last_closings[name]
+    def _last_end_tag(self, name: str) -> int:
+        if name not in self._last_end_tags:
+            self._last_end_tags[name] = self._source.rfind(f"</{name}")
+        return self._last_end_tags[name]
 
 
 class _Lists:
@@ -210,7 +222,7 @@ class _Lists:
         self._counts.append(None)
 
     def begin_numbered(self, tag: str) -> None:
-        self._counts.append(_number(tag, "start", 1) - 1)
+        self._counts.append(_number_in(tag, "start", 1) - 1)
 
     def begin_item(self, _: str) -> None:
         depth = min(len(self._counts), _MAX_DEPTH)
@@ -252,7 +264,7 @@ class _Tables:
     def begin_cell(self, tag: str) -> None:
         self.end_cell()
         if 0 < len(self._has_cell) <= _MAX_DEPTH:
-            columns, rows = _number(tag, "colspan", 1), _number(tag, "rowspan", 1)
+            columns, rows = _number_in(tag, "colspan", 1), _number_in(tag, "rowspan", 1)
             self._tables.begin_cell(min(max(columns, 1), MAX_COLUMN_SPAN), min(max(rows, 1), MAX_ROW_SPAN))
             self._has_cell[-1] = True
 
@@ -273,6 +285,6 @@ class _Tables:
             self.end()
 
 
-def _number(tag: str, attribute: str, otherwise: int) -> int:
+def _number_in(tag: str, attribute: str, default: int) -> int:
     match = re.search(rf"\b{attribute}\s*=\s*[\"']?(\d{{1,6}})\b", tag)
-    return int(match[1]) if match else otherwise
+    return int(match[1]) if match else default

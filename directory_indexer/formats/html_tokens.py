@@ -36,6 +36,11 @@ def decode_entities(text: str) -> str:
     return _ENTITY.sub(lambda entity: _character(entity[0]), text)
 
 
+def inline_frames(source: str) -> str:
+    """Return the source of a page with the pages that stand in `srcdoc` put in place of their frames, line by line."""
+    return TOKEN.sub(_inline_frame, source) if "srcdoc" in source else source
+
+
 def attribute(tag: str, name: str) -> str:
     """Return the value of an attribute of a tag; "" where it has none."""
     match = re.search(rf"\s{name}\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", tag, re.IGNORECASE)
@@ -49,7 +54,7 @@ def alternative_text(tag: str) -> str:
 
 def description(text: str) -> str:
     """Return an alternative text on one line; "" if it is the name of the picture's file."""
-    text = " ".join(text[:_MAX_ALTERNATIVE].split())
+    text = " ".join(text[:_MAX_ALTERNATIVE_TEXT].split())
     return "" if _FILE_NAME.fullmatch(text) else text
 
 
@@ -73,21 +78,30 @@ def linked_data_texts(script: str) -> Iterator[str]:
             seen_texts.update(texts)
 
 
+def _inline_frame(token: re.Match[str]) -> str:
+    frame = token[0]
+    page = _FRAME_PAGE.match(frame) if token["raw"] else None
+    if not page:
+        return frame
+    before, after = frame.count("\n", 0, page.end("open")), frame.count("\n", page.start("close"))
+    return "\n" * before + f"<div>{decode_entities(page['source'])}{_END_OF_FRAME}" + "\n" * after
+
+
 @lru_cache(maxsize=1024)
 def _character(entity: str) -> str:
     # A line end written as an entity is no line end of the source; soft hyphens would split words.
-    return decode_references(entity).translate(_NO_LAYOUT)
+    return decode_references(entity).translate(_WITHOUT_LAYOUT)
 
 
 def read_page_metadata(source: str) -> Metadata:
     """Return the metadata in the `meta` elements of a page and the language that it declares."""
-    head = source[:_WITHIN]
-    metadata = interpret_fields(_fields(head))[1]
+    head = source[:_MAX_HEAD]
+    metadata = interpret_fields(_meta_fields(head))[1]
     match = _LANGUAGE.search(head)
     return metadata._replace(language=primary_language(match[1]) or metadata.language) if match else metadata
 
 
-def _fields(head: str) -> Iterator[tuple[str, list[str]]]:
+def _meta_fields(head: str) -> Iterator[tuple[str, list[str]]]:
     for element in _META.finditer(head):
         attributes = {
             match[1].lower(): match[2] or match[3] or match[4] or "" for match in _ATTRIBUTE.finditer(element[0])
@@ -100,21 +114,29 @@ def _fields(head: str) -> Iterator[tuple[str, list[str]]]:
             or ""
         )
         if content := decode_references(attributes.get("content", "")):
-            yield _NAMES.get(name.lower(), name), [content]
+            yield _FIELD_NAMES.get(name.lower(), name), [content]
 
 
-_MAX_ALTERNATIVE: Final = 1_000
+_FRAME_PAGE: Final = re.compile(
+    r"(?P<open><iframe\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*?(?<=\s)srcdoc\s*=\s*(?P<quote>[\"']))"
+    r"(?P<source>[\s\S]*?)(?P<close>(?P=quote))",
+    re.IGNORECASE,
+)
+_END_OF_FRAME: Final = "</script></style><!----></div>"
+"""What a page leaves open ends with its frame."""
+
+_MAX_ALTERNATIVE_TEXT: Final = 1_000
 _DATA_TEXTS: Final = (
     "name headline alternativeHeadline description abstract articleBody reviewBody text caption".split()
 )
 _FILE_NAME: Final = re.compile(r"(?:\S+|[a-z]:\\.*)\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?|[ew]mf)", re.IGNORECASE)
 _ENTITY: Final = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});?")
-_NO_LAYOUT: Final = {0x0A: " ", 0x0D: " ", 0xAD: None}
-_WITHIN: Final = 65_536
+_WITHOUT_LAYOUT: Final = {0x0A: " ", 0x0D: " ", 0xAD: None}
+_MAX_HEAD: Final = 65_536
 _META: Final = re.compile(r"<meta\s[^>]{1,4000}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([A-Za-z-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _LANGUAGE: Final = re.compile(r"<html\b[^>]{0,1000}?\slang\s*=\s*[\"']?([A-Za-z-]{2,20})", re.IGNORECASE)
-_NAMES: Final = {
+_FIELD_NAMES: Final = {
     "article:author": "author",
     "article:modified_time": "modified",
     "article:published_time": "date",

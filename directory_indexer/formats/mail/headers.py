@@ -18,31 +18,31 @@ from directory_indexer.formats.metadata import MAX_CHARACTERS, distinct_values, 
 class Headers(NamedTuple):
     """The headers of a message by their names in lower case, each as it was written."""
 
-    written: Mapping[str, str]
+    raw: Mapping[str, str]
     charset: str = ""
     """The charset of the body, in which some programs write raw bytes into headers as well."""
 
     @classmethod
     def of(cls, items: Iterable[tuple[str, object]]) -> Headers:
         """Create from the headers of a message; of several with one name, the first counts."""
-        written: dict[str, str] = {}
+        raw: dict[str, str] = {}
         for name, value in items:
-            written.setdefault(name.lower(), str(value)[:_MAX_HEADER])
-        declared = _CHARSET.search(written.get("content-type", ""))
-        return cls(written, declared[1] if declared else "")
+            raw.setdefault(name.lower(), str(value)[:_MAX_HEADER])
+        declared = _CHARSET.search(raw.get("content-type", ""))
+        return cls(raw, declared[1] if declared else "")
 
     def text(self, name: str) -> str:
         """Return a decoded header on one line."""
-        return single_line_value(decode_header_text(self.written.get(name, ""), self.charset))
+        return single_line_value(decode_header_text(self.raw.get(name, ""), self.charset))
 
-    def people(self, name: str) -> tuple[str, ...]:
-        """Return the people in a header, as many as an index keeps."""
-        return distinct_values(self.everyone(name))
+    def distinct_people(self, name: str) -> tuple[str, ...]:
+        """Return each person in a header once, as many as an index keeps."""
+        return distinct_values(self.all_people(name))
 
-    def everyone(self, name: str) -> list[str]:
+    def all_people(self, name: str) -> list[str]:
         """Return all people in a header: `Ada Lovelace <ada@example.org>`."""
         try:
-            pairs = getaddresses([_decode_raw_bytes(self.written.get(name, ""), self.charset)])
+            pairs = getaddresses([_decode_raw_bytes(self.raw.get(name, ""), self.charset)])
         except (*_DAMAGED, AttributeError, RecursionError):
             return []
         return [_format_person(decode_header_text(person), address) for person, address in pairs]
@@ -51,7 +51,7 @@ class Headers(NamedTuple):
     def sent(self) -> datetime | None:
         """The date on which the message was sent; None if it has none."""
         try:
-            moment = parsedate_to_datetime(self.written.get("date", ""))
+            moment = parsedate_to_datetime(self.raw.get("date", ""))
         except (*_DAMAGED, OverflowError):
             return None
         return moment if _FIRST_YEAR <= moment.year <= _LAST_YEAR else None
@@ -60,7 +60,7 @@ class Headers(NamedTuple):
     def metadata(self) -> Metadata:
         """The metadata of the message."""
         sent, references = self.sent, self.text("references").split()
-        sender = self.people("from") or self.people("sender")
+        sender = self.distinct_people("from") or self.distinct_people("sender")
         message_id = self.text("message-id").strip("<> ")
         thread = (references[:1] or self.text("in-reply-to").split()[:1] or [message_id])[0].strip("<>")
         return Metadata(
@@ -69,8 +69,8 @@ class Headers(NamedTuple):
             subject=self.text("subject"),
             tags=distinct_values(re.split(r"[,;]", self.text("keywords"))),
             sender=sender,
-            recipients=self.people("to"),
-            copied=distinct_values((*self.everyone("cc"), *self.everyone("bcc"))),
+            recipients=self.distinct_people("to"),
+            copied=distinct_values((*self.all_people("cc"), *self.all_people("bcc"))),
             message_id=message_id,
             thread=thread,
         )
@@ -78,26 +78,26 @@ class Headers(NamedTuple):
     def to_text(self) -> str:
         """Format the most important headers, with every person in them, as the first lines of the text."""
         lines = (
-            (name, " ".join(decode_header_text(self.written.get(name.lower(), ""), self.charset).split()))
+            (name, " ".join(decode_header_text(self.raw.get(name.lower(), ""), self.charset).split()))
             for name in _TEXT_HEADERS
         )
         return "".join(f"{name}: {value}\n" for name, value in lines if value)
 
 
-def decode_header_text(written: str, charset: str = "") -> str:
+def decode_header_text(raw: str, charset: str = "") -> str:
     """Decode a header: its encoded words (RFC 2047), and raw bytes, which are mostly in `charset`."""
     try:
-        pieces = decode_header(_UNFOLDED.sub(" ", _decode_raw_bytes(written, charset)))
+        pieces = decode_header(_UNFOLDED.sub(" ", _decode_raw_bytes(raw, charset)))
     except _DAMAGED:
-        return written
+        return raw
     return "".join(piece if isinstance(piece, str) else decode_declared(piece, charset) for piece, charset in pieces)
 
 
-def _decode_raw_bytes(written: str, charset: str) -> str:
+def _decode_raw_bytes(raw: str, charset: str) -> str:
     """Decode the raw bytes that the parser kept as surrogates, mostly UTF-8."""
-    if written.isascii():
-        return written
-    content = written.encode("utf-8", "surrogateescape")
+    if raw.isascii():
+        return raw
+    content = raw.encode("utf-8", "surrogateescape")
     text = decode_strictly(content, "utf-8")
     return decode_declared(content, charset) if text is None else text
 

@@ -52,7 +52,7 @@ class MapiProperties:
     def __init__(self, file: MessageFile, path: StoragePath, encodings: Sequence[str] = ()) -> None:
         self._file = file
         self.path = path
-        self.numbers = _fixed_properties(file.stream((*path, _FIXED)), _header_bytes(path))
+        self.numbers = _fixed_properties(file.stream((*path, _FIXED_PROPERTIES)), _header_size(path))
         self.encodings = encodings or encodings_of(self.numbers)
 
     def has(self, name: str) -> bool:
@@ -83,7 +83,7 @@ class MapiProperties:
         if wide := self._file.stream((*self.path, f"__substg1.0_{tag}001F")):
             return wide.decode("utf-16-le", "replace").rstrip("\0")
         narrow = self._file.stream((*self.path, f"__substg1.0_{tag}001E"))
-        return _decode_likely(narrow, self.encodings).rstrip("\0")
+        return _decode_with_likeliest(narrow, self.encodings).rstrip("\0")
 
 
 def encodings_of(numbers: dict[int, int]) -> tuple[str, ...]:
@@ -92,10 +92,10 @@ def encodings_of(numbers: dict[int, int]) -> tuple[str, ...]:
     The code page of the message is seldom set. Programs write in the code page of the system's language, and the code
     page of the body, meant for its HTML, holds for texts if it is UTF-8 and they fit it.
     """
-    of_body = numbers.get(_CODE_PAGE_OF_BODY, 0)
-    first = _UTF_8 if of_body == _UTF_8 else 0
-    of_language = _code_page_of(numbers[_LANGUAGE]) if _LANGUAGE in numbers else 0
-    pages = (first, numbers.get(_CODE_PAGE, 0), of_language, of_body)
+    body_page = numbers.get(_CODE_PAGE_OF_BODY, 0)
+    utf_8_page = _UTF_8 if body_page == _UTF_8 else 0
+    language_page = _code_page_of(numbers[_LANGUAGE]) if _LANGUAGE in numbers else 0
+    pages = (utf_8_page, numbers.get(_CODE_PAGE, 0), language_page, body_page)
     return (*(encoding_of(page) for page in pages if page), "cp1252")
 
 
@@ -115,7 +115,7 @@ def code_page_of_body(numbers: dict[int, int]) -> str | None:
     return encoding_of(page) if page else None
 
 
-def _decode_likely(content: bytes, encodings: Sequence[str]) -> str:
+def _decode_with_likeliest(content: bytes, encodings: Sequence[str]) -> str:
     likely = (decode_strictly(content, codec_of(encoding) or encoding) for encoding in encodings[:-1])
     return next((text for text in likely if text is not None), None) or decode_declared(content, encodings[0])
 
@@ -130,7 +130,7 @@ def _fixed_properties(content: bytes, start: int) -> dict[int, int]:
     return numbers
 
 
-def _header_bytes(path: StoragePath) -> int:
+def _header_size(path: StoragePath) -> int:
     if not path:
         return _ROOT_HEADER
     return _INNER_HEADER if path[-1] == INNER_MESSAGE else _SHORT_HEADER
@@ -138,10 +138,10 @@ def _header_bytes(path: StoragePath) -> int:
 
 def _code_page_of(language: int) -> int:
     """Return the code page of a Windows language; a few depend on the country or script."""
-    return _PAGES_OF_PLACES.get(language) or _PAGES.get(language & _LANGUAGE_ALONE, 1252)
+    return _CODE_PAGES_OF_COUNTRIES.get(language) or _CODE_PAGES.get(language & _PRIMARY_LANGUAGE_MASK, 1252)
 
 
-_FIXED: Final = "__properties_version1.0"
+_FIXED_PROPERTIES: Final = "__properties_version1.0"
 _ROOT_HEADER: Final = 32
 _INNER_HEADER: Final = 24
 _SHORT_HEADER: Final = 8
@@ -152,10 +152,10 @@ _MAX_STORAGES: Final = 20_000
 _CODE_PAGE: Final = 0x3FFD
 _CODE_PAGE_OF_BODY: Final = 0x3FDE
 _LANGUAGE: Final = 0x3FF1
-_LANGUAGE_ALONE: Final = 0x3FF
+_PRIMARY_LANGUAGE_MASK: Final = 0x3FF
 _UTF_8: Final = 65001
 _ENCODINGS: Final = {20127: "ascii", 28591: "latin-1", 65000: "utf-7", _UTF_8: "utf-8"}
-_PAGES: Final = {
+_CODE_PAGES: Final = {
     language: page
     for page, languages in {
         874: (0x1E,),
@@ -175,7 +175,7 @@ _PAGES: Final = {
 }
 """Code pages of languages, by their primary ids (MS-LCID); all others use 1252."""
 
-_PAGES_OF_PLACES: Final = {0x0404: 950, 0x0C04: 950, 0x1404: 950, 0x0C1A: 1251, 0x1C1A: 1251}
+_CODE_PAGES_OF_COUNTRIES: Final = {0x0404: 950, 0x0C04: 950, 0x1404: 950, 0x0C1A: 1251, 0x1C1A: 1251}
 """Traditional Chinese, and Serbian in Cyrillic."""
 
 
@@ -189,8 +189,8 @@ def decompress_rtf(packed: bytes, max_bytes: int) -> bytes:
 
 
 def _decompress(packed: bytes, size: int) -> bytes:
-    window = bytearray(_WINDOW.ljust(_WINDOW_BYTES, b" "))
-    write, position, unpacked = len(_WINDOW), _HEADER_BYTES, bytearray()
+    dictionary = bytearray(_DICTIONARY.ljust(_WINDOW_BYTES, b" "))
+    write, position, unpacked = len(_DICTIONARY), _HEADER_BYTES, bytearray()
     while position < len(packed) and len(unpacked) < size:
         flags = packed[position]
         position += 1
@@ -206,24 +206,24 @@ def _decompress(packed: bytes, size: int) -> bytes:
                 offset, length = token[0] << 4 | token[1] >> 4, (token[1] & 15) + 2
                 if offset == write:
                     return bytes(unpacked)
-                run = _copy_run(window, offset, length, write)
+                run = _copy_run(dictionary, offset, length, write)
             for byte in run:
-                window[write] = byte
+                dictionary[write] = byte
                 write = (write + 1) % _WINDOW_BYTES
             unpacked += run
     return bytes(unpacked)
 
 
-def _copy_run(window: bytearray, offset: int, length: int, write: int) -> bytes:
-    """Return a run copied from the window, which may overlap what is being written."""
+def _copy_run(dictionary: bytearray, offset: int, length: int, write: int) -> bytes:
+    """Return a run copied from the dictionary, which may overlap what is being written."""
     distance = (write - offset) % _WINDOW_BYTES
-    return bytes(window[(offset + at % distance) % _WINDOW_BYTES] for at in range(length))
+    return bytes(dictionary[(offset + at % distance) % _WINDOW_BYTES] for at in range(length))
 
 
 _HEADER_BYTES: Final = 16
 _PLAIN: Final = 0x414C454D
 _WINDOW_BYTES: Final = 4096
-_WINDOW: Final = (
+_DICTIONARY: Final = (
     rb"{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans Serif"
     rb"SymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0"
     b"\r\n"

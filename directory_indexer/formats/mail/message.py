@@ -30,12 +30,12 @@ MAX_PARTS: Final = 2_000
 ENCRYPTED: Final = "This message is encrypted.\n"
 
 _MAX_NAME: Final = 80
-_NO_NAME: Final = re.compile(r"[\x00-\x1f/\\:*?\"<>|!]")
+_NOT_IN_FILE_NAMES: Final = re.compile(r"[\x00-\x1f/\\:*?\"<>|!]")
 _BLANK_LINES: Final = re.compile(r"\n(?:[^\S\n]*\n){2,}")
-_BODIES: Final = frozenset({"text/plain", "text/html", "text/enriched"})
-_SEALS: Final = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
-_SEALED_TYPES: Final = _SEALS | {"multipart/encrypted", "application/pgp-encrypted"}
-_REPORTS: Final = frozenset(
+_BODY_TYPES: Final = frozenset({"text/plain", "text/html", "text/enriched"})
+_PKCS7_TYPES: Final = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+_SIGNED_OR_ENCRYPTED_TYPES: Final = _PKCS7_TYPES | {"multipart/encrypted", "application/pgp-encrypted"}
+_REPORT_TYPES: Final = frozenset(
     {
         "message/delivery-status",
         "message/disposition-notification",
@@ -46,11 +46,11 @@ _REPORTS: Final = frozenset(
 )
 _WORD: Final = re.compile(r"\w+")
 _ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
-_FEW_WORDS: Final = 2
+_MIN_WORDS: Final = 2
 _SIGNATURE: Final = "-- "
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 # Old programs write blanks before the colon (RFC 5322, 4.5); the standard library takes that for the end of headers.
-_SPACED_NAME: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")
+_NAME_WITH_BLANKS: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")
 
 _MAX_LINE: Final = 1 << 20
 _MAX_HEAD: Final = 1 << 16
@@ -122,18 +122,18 @@ def web_pages(content: bytes, budget: Budget) -> list[str]:
 
 def fuller_text(plain: str, rich: str) -> str:
     """Return the plain form of a text, the rich one if that has clearly more words, or both if they are two texts."""
-    of_plain, of_rich = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
-    n_lost, n_added = len(of_plain - of_rich), len(of_rich - of_plain)
-    if n_added > max(_FEW_WORDS, n_lost):
+    plain_words, rich_words = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
+    n_lost, n_added = len(plain_words - rich_words), len(rich_words - plain_words)
+    if n_added > max(_MIN_WORDS, n_lost):
         return rich
     # A stub may be longer than the text that it stands for.
-    is_other = 2 * n_added > len(of_rich) and n_added > _FEW_WORDS
-    return f"{plain}\n{rich}" if is_other else plain
+    is_another_text = 2 * n_added > len(rich_words) and n_added > _MIN_WORDS
+    return f"{plain}\n{rich}" if is_another_text else plain
 
 
 def file_name(subject: str) -> str:
     """Return a file name made from a subject."""
-    return " ".join(_NO_NAME.sub(" ", subject).split())[:_MAX_NAME].strip(" .") or "message"
+    return " ".join(_NOT_IN_FILE_NAMES.sub(" ", subject).split())[:_MAX_NAME].strip(" .") or "message"
 
 
 def open_mailbox(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -142,7 +142,7 @@ def open_mailbox(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa
 
 
 def _pages(message: Message, budget: Budget) -> Iterator[str]:
-    return (_text_of(part, budget) for part in _walk(message) if part.get_content_type() == "text/html")
+    return (_decoded_text(part, budget) for part in _walk(message) if part.get_content_type() == "text/html")
 
 
 def _join_pages(pages: list[Document]) -> Document:
@@ -159,8 +159,8 @@ def _join_pages(pages: list[Document]) -> Document:
 def _parse_message(content: bytes) -> Message:
     end = _BLANK_LINE.search(content)
     head = content[: end.start()] if end else content
-    if _SPACED_NAME.search(head):
-        content = _SPACED_NAME.sub(rb"\1:", head) + content[len(head) :]
+    if _NAME_WITH_BLANKS.search(head):
+        content = _NAME_WITH_BLANKS.sub(rb"\1:", head) + content[len(head) :]
     try:
         return email.message_from_bytes(content, policy=email.policy.compat32)
     except (RecursionError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -197,16 +197,16 @@ class _Parts:
         if self._n_parts > MAX_PARTS:
             return ""
         kind = part.get_content_type()
-        if kind in _SEALED_TYPES:
+        if kind in _SIGNED_OR_ENCRYPTED_TYPES:
             return self._signed_body(part, kind)
-        if kind in _REPORTS:
+        if kind in _REPORT_TYPES:
             return _format_report(part)
         if kind == "message/rfc822" or _is_attached(part, kind):
             self._attachments.append(_Attachment(_attachment_name(part, kind, self._n_parts), part))
             return ""
         if part.is_multipart():
-            return self._body_of_parts(part, is_choice=kind == "multipart/alternative")
-        return self._body_of_text(part, kind)
+            return self._multipart_body(part, is_alternative=kind == "multipart/alternative")
+        return self._text_body(part, kind)
 
     def attachments(self) -> Iterator[Member]:
         """Yield the attachments in order.
@@ -220,28 +220,28 @@ class _Parts:
         if self._n_parts > MAX_PARTS:
             raise SkipFileError(SkipReason.TOO_LARGE, f"it has more than {MAX_PARTS} parts")
 
-    def _body_of_text(self, part: Message, kind: str) -> str:
-        text = _text_of(part, self._budget)
+    def _text_body(self, part: Message, kind: str) -> str:
+        text = _decoded_text(part, self._budget)
         if kind == "text/html":
             return _squeeze_blank_lines(extract_html(text, "html").text)
-        return _unflow(text) if _is_flowed(part) else text
+        return _join_flowed_lines(text) if _is_flowed(part) else text
 
     def _signed_body(self, part: Message, kind: str) -> str:
         """Return the text of a signed part and collect its attachments; an encrypted part is unreadable."""
-        content = part.get_payload(decode=True) if kind in _SEALS else None
+        content = part.get_payload(decode=True) if kind in _PKCS7_TYPES else None
         try:
             signed = signed_content(content) if isinstance(content, bytes) else None
         except ExtractionError:
             return ""
         return ENCRYPTED if signed is None else self.body_of(_parse_message(signed)) if signed else ""
 
-    def _body_of_parts(self, part: Message, *, is_choice: bool) -> str:
+    def _multipart_body(self, part: Message, *, is_alternative: bool) -> str:
         children = [child for child in part.get_payload() if isinstance(child, Message)]
-        if is_choice:
+        if is_alternative:
             # The plain text is preferred; some programs leave it empty.
             children.sort(key=lambda child: child.get_content_type() != "text/plain")
         bodies = [body for body in map(self.body_of, children) if body.strip()]
-        return reduce(fuller_text, bodies) if is_choice and bodies else "\n".join(bodies)
+        return reduce(fuller_text, bodies) if is_alternative and bodies else "\n".join(bodies)
 
 
 def _distinct_words(text: str) -> set[str]:
@@ -253,17 +253,17 @@ def _is_flowed(part: Message) -> bool:
     return _parameter(lambda: str(part.get_param("delsp", ""))).lower() == "yes"
 
 
-def _unflow(text: str) -> str:
+def _join_flowed_lines(text: str) -> str:
     lines: list[str] = []
-    quoted_above = None
+    open_quotation = None
     for line in text.split("\n"):
         quotes = line[: len(line) - len(line.lstrip(">"))]
-        written = line[len(quotes) :].removeprefix(" ")
-        if quoted_above == quotes:
-            lines[-1] = lines[-1][:-1] + written
+        unquoted = line[len(quotes) :].removeprefix(" ")
+        if open_quotation == quotes:
+            lines[-1] = lines[-1][:-1] + unquoted
         else:
-            lines.append(f"{quotes} {written}" if quotes else written)
-        quoted_above = quotes if written.endswith(" ") and written != _SIGNATURE else None
+            lines.append(f"{quotes} {unquoted}" if quotes else unquoted)
+        open_quotation = quotes if unquoted.endswith(" ") and unquoted != _SIGNATURE else None
     return "\n".join(lines)
 
 
@@ -280,7 +280,9 @@ def _format_report(part: Message) -> str:
 def _is_attached(part: Message, kind: str) -> bool:
     if part.is_multipart():
         return False
-    return part.get_content_disposition() == "attachment" or bool(_parameter(part.get_filename)) or kind not in _BODIES
+    return (
+        part.get_content_disposition() == "attachment" or bool(_parameter(part.get_filename)) or kind not in _BODY_TYPES
+    )
 
 
 def _parameter(read: Callable[[], str | None]) -> str:
@@ -308,12 +310,7 @@ def _member(name: str, part: Message, budget: Budget) -> Member:
         content = _content_of(part)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         return Member(name, problem=ExtractionError(f"cannot be decoded ({type(error).__name__})"))
-    try:
-        return Member(name, b"".join(budget.counted([content], packed_bytes=len(content))))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member(name, problem=error)
+    return budget.member(name, content)
 
 
 def _content_of(part: Message) -> bytes:
@@ -327,7 +324,7 @@ def _content_of(part: Message) -> bytes:
     return decoded_content if isinstance(decoded_content, bytes) else b""
 
 
-def _text_of(part: Message, budget: Budget) -> str:
+def _decoded_text(part: Message, budget: Budget) -> str:
     content = part.get_payload(decode=True)
     if not isinstance(content, bytes) or not content:
         return ""

@@ -34,22 +34,22 @@ from directory_indexer.formats.office.rtf import rtf_text
 _OLE_HEADER: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAM_NAME: Final = "__substg1.0_".encode("utf-16-le")
 _ATTACHMENT: Final = "__attach_version1.0_"
-_NAMES_OF_ATTACHMENTS: Final = ("3707", "3704", "3001")
+_ATTACHMENT_NAME_TAGS: Final = ("3707", "3704", "3001")
 _SENT: Final = 0x0039
 _DELIVERED: Final = 0x0E06
 _MAX_DEPTH: Final = 8
 _CHARSET: Final = re.compile(rb"charset=[\"']?([\w-]{1,40})")
 _CHARSET_WITHIN: Final = 4_096
-_UNFOLDED: Final = re.compile(r"\r?\n[ \t]+")
+_FOLDED_LINE_END: Final = re.compile(r"\r?\n[ \t]+")
 _DAMAGE: Final = (OSError, ValueError, LookupError, TypeError, OverflowError, struct.error, RecursionError)
 
 _RECIPIENT: Final = "__recip_version1.0_"
 _MAX_RECIPIENTS: Final = 2_000
-_KIND: Final = 0x0C15
-_KIND_ALONE: Final = 0xF
+_RECIPIENT_TYPE: Final = 0x0C15
+_RECIPIENT_TYPE_MASK: Final = 0xF
 _TO: Final = 1
-_KINDS: Final = {_TO: ("to", "0E04"), 2: ("cc", "0E03"), 3: ("bcc", "0E02")}
-_DIRECTORIES: Final = ("/O=", "/CN=", "IMCEAEX-")
+_RECIPIENT_TYPES: Final = {_TO: ("to", "0E04"), 2: ("cc", "0E03"), 3: ("bcc", "0E02")}
+_X500_PREFIXES: Final = ("/O=", "/CN=", "IMCEAEX-")
 
 
 def is_outlook_message(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -83,24 +83,24 @@ class People(NamedTuple):
 
 def people_of(message: MapiProperties, headers: Headers) -> People:
     """Return the recipients of a message."""
-    listed: dict[int, list[str]] = {kind: [] for kind in _KINDS}
+    listed: dict[int, list[str]] = {kind: [] for kind in _RECIPIENT_TYPES}
     for recipient in message.within(_RECIPIENT)[:_MAX_RECIPIENTS]:
         # A message that was sent again has flags besides the kind.
-        listed.get(recipient.numbers.get(_KIND, _TO) & _KIND_ALONE, listed[_TO]).append(
-            person(recipient.text("3001", "3A20"), recipient.text("39FE", "3003"))
+        listed.get(recipient.numbers.get(_RECIPIENT_TYPE, _TO) & _RECIPIENT_TYPE_MASK, listed[_TO]).append(
+            format_person(recipient.text("3001", "3A20"), recipient.text("39FE", "3003"))
         )
     to, copied, blind = (
-        _merge_people((*listed[kind], *headers.everyone(name))) or _split_names(message.text(tag))
-        for kind, (name, tag) in _KINDS.items()
+        _merge_people((*listed[kind], *headers.all_people(name))) or _split_names(message.text(tag))
+        for kind, (name, tag) in _RECIPIENT_TYPES.items()
     )
     return People(to, copied, blind)
 
 
-def person(name: str, address: str) -> str:
+def format_person(name: str, address: str) -> str:
     """Format a name with its address; an address of a directory (X.500) is left out, since no person knows it."""
     name, address = single_line_value(name).strip("'\" "), single_line_value(address)
     if "@" not in address:
-        return "" if name.upper().startswith(_DIRECTORIES) else name or _without_directory(address)
+        return "" if name.upper().startswith(_X500_PREFIXES) else name or _without_x500_address(address)
     return f"{name} <{address}>" if name and name.lower() != address.lower() else address
 
 
@@ -125,19 +125,17 @@ class _Message:
 
     def attachments(self) -> Iterator[Member]:
         """Yield the attachments; an attached message as a message."""
-        for attached in self._properties.within(_ATTACHMENT):
+        for attachment in self._properties.within(_ATTACHMENT):
             self._budget.take_member()
-            yield self._attachment(attached)
+            yield self._attachment(attachment)
 
-    def _attachment(self, attached: MapiProperties) -> Member:
-        name = attached.text(*_NAMES_OF_ATTACHMENTS) or "attachment"
+    def _attachment(self, attachment: MapiProperties) -> Member:
+        name = attachment.text(*_ATTACHMENT_NAME_TAGS) or "attachment"
         try:
-            if attached.has(INNER_MESSAGE):
-                inner = _Message(self._file, (*attached.path, INNER_MESSAGE))
+            if attachment.has(INNER_MESSAGE):
+                inner = _Message(self._file, (*attachment.path, INNER_MESSAGE))
                 return Member(f"{file_name(name)}.eml", inner.as_mail())
-            content = attached.content("3701")
-            pieces = self._budget.counted([content], packed_bytes=len(content))
-            return Member(name, b"".join(pieces))
+            return self._budget.member(name, attachment.content("3701"))
         except SkipFileError as error:
             if self._budget.is_spent:
                 raise
@@ -171,7 +169,7 @@ class _Message:
         properties, metadata = self._properties, self._headers.metadata
         sent = self.numbers.get(_SENT) or self.numbers.get(_DELIVERED)
         sender = metadata.sender or distinct_values(
-            [person(properties.text("0C1A", "0042"), properties.text("5D01", "5D02", "0C1F"))]
+            [format_person(properties.text("0C1A", "0042"), properties.text("5D01", "5D02", "0C1F"))]
         )
         return metadata._replace(
             authors=metadata.authors or sender,
@@ -198,7 +196,7 @@ class _Message:
 
 
 def _header_lines(headers: str) -> Iterator[tuple[str, str]]:
-    for line in _UNFOLDED.sub(" ", headers).splitlines():
+    for line in _FOLDED_LINE_END.sub(" ", headers).splitlines():
         name, colon, value = line.partition(":")
         if colon:
             yield name, value.strip()
@@ -215,18 +213,18 @@ def _format_ticks(ticks: int | None) -> str:
     return moment.replace(microsecond=0).isoformat()
 
 
-def _without_directory(address: str) -> str:
-    return "" if address.upper().startswith(_DIRECTORIES) else address
+def _without_x500_address(address: str) -> str:
+    return "" if address.upper().startswith(_X500_PREFIXES) else address
 
 
 def _merge_people(people: Iterable[str]) -> tuple[str, ...]:
     """Return each person once, in the fullest form."""
-    longest: dict[str, str] = {}
+    fullest: dict[str, str] = {}
     for recipient in filter(None, people):
         key = _address(recipient) or recipient.lower()
-        longest[key] = max(longest.get(key, ""), recipient, key=len)
-    named = {recipient.partition(" <")[0].lower() for key, recipient in longest.items() if "@" in key}
-    return tuple(recipient for key, recipient in longest.items() if "@" in key or key not in named)
+        fullest[key] = max(fullest.get(key, ""), recipient, key=len)
+    named = {recipient.partition(" <")[0].lower() for key, recipient in fullest.items() if "@" in key}
+    return tuple(recipient for key, recipient in fullest.items() if "@" in key or key not in named)
 
 
 def _address(written: str) -> str:
@@ -235,4 +233,6 @@ def _address(written: str) -> str:
 
 def _split_names(names: str) -> tuple[str, ...]:
     """Split the names that Outlook displays, when there is nothing else."""
-    return tuple(filter(None, (person(name, "") for name in names.replace("\0", "").split(";")[:_MAX_RECIPIENTS])))
+    return tuple(
+        filter(None, (format_person(name, "") for name in names.replace("\0", "").split(";")[:_MAX_RECIPIENTS]))
+    )

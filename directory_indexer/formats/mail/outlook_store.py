@@ -68,18 +68,14 @@ def _member(path: tuple[str, ...], folder: Any, index: int, budget: Budget) -> M
     try:
         message = folder.get_sub_message(index)
         name = file_name(_text_attribute(message, "subject")) or name
-        content = _to_mime(message, depth=0)
-        return Member("/".join((*path, f"{name}.eml")), b"".join(budget.counted([content], packed_bytes=len(content))))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member("/".join((*path, f"{name}.eml")), problem=error)
+        content = _mime_of(message, depth=0)
     except (*_DAMAGE, LookupError, TypeError, AttributeError) as error:
         problem = ExtractionError(f"is damaged in the store ({type(error).__name__})")
         return Member("/".join((*path, f"{name}.eml")), problem=problem)
+    return budget.member("/".join((*path, f"{name}.eml")), content)
 
 
-def _to_mime(message: Any, *, depth: int) -> bytes:
+def _mime_of(message: Any, *, depth: int) -> bytes:
     """Return a message in MIME, with its attachments."""
     mail = EmailMessage()
     sent = email.message_from_string(_text_attribute(message, "transport_headers"), policy=email.policy.compat32)
@@ -105,10 +101,10 @@ def _to_mime(message: Any, *, depth: int) -> bytes:
 
 def _attach(mail: EmailMessage, attachment: Any, index: int, *, depth: int) -> None:
     name = _text_attribute(attachment, "long_filename") or f"attachment {index + 1}"
-    if not attachment.size and _count(attachment, "number_of_sub_items") and depth < _MAX_INNER:
+    if not attachment.size and _count(attachment, "number_of_sub_items") and depth < _MAX_INNER_MESSAGES:
         inner = attachment.get_sub_item(0)
         mail.add_attachment(
-            _to_mime(inner, depth=depth + 1),
+            _mime_of(inner, depth=depth + 1),
             "application",
             "octet-stream",
             filename=f"{file_name(_text_attribute(inner, 'subject')) or name}.eml",
@@ -147,7 +143,7 @@ def _charset_of(page: bytes) -> str:
 HEADER: Final = b"!BDN"
 _DAMAGE: Final = (OSError, ValueError, MemoryError, RecursionError)
 _MAX_DEPTH: Final = 32
-_MAX_INNER: Final = 4
+_MAX_INNER_MESSAGES: Final = 4
 _MAX_ATTACHMENT: Final = 256_000_000
 _HEADERS: Final = ("From", "To", "Cc", "Date", "Subject", "Message-ID", "In-Reply-To", "References")
 _CHARSET: Final = re.compile(rb"charset=[\"']?([\w-]{1,40})", re.IGNORECASE)

@@ -19,7 +19,7 @@ from directory_indexer.formats.containers import Budget, Contents, Member, read_
 def is_signed(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a signed or encrypted CMS message."""
     start = head[:_OID_WITHIN]
-    return _CMS in start or (is_named and _CMS in _decode_base64(head[:_ARMOUR_WITHIN])[:_OID_WITHIN])
+    return _CMS_OID in start or (is_named and _CMS_OID in _decode_base64(head[:_MAX_ARMOUR])[:_OID_WITHIN])
 
 
 def open_signed(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -46,14 +46,14 @@ def signed_content(content: bytes) -> bytes | None:
         ExtractionError: it is damaged.
     """
     ber = _decode_base64(content)
-    if _SIGNED not in ber[:_OID_WITHIN]:
+    if _SIGNED_DATA_OID not in ber[:_OID_WITHIN]:
         return None
     try:
         _, wrapped, *_ = _children(ber, _element(ber, 0))
         signed = _element(ber, wrapped.start)
         inner = next(part for part in _children(ber, signed) if part.tag == _SEQUENCE)
         _, *contents = _children(ber, inner)
-        return b"".join(_octets(ber, contents[0])) if contents else b""
+        return b"".join(_octet_strings(ber, contents[0])) if contents else b""
     except (IndexError, ValueError, StopIteration) as error:
         raise ExtractionError("its signature is damaged") from error
 
@@ -81,29 +81,29 @@ class _Element(NamedTuple):
 def _element(ber: bytes, at: int) -> _Element:
     tag, start, size = _header(ber, at)
     if size is None:
-        end = _end_of_open(ber, start)
-        return _Element(tag, start, end, end + len(_END))
+        end = _end_of_indefinite(ber, start)
+        return _Element(tag, start, end, end + len(_END_OF_CONTENTS))
     # A truncated element extends to the end of the file.
     return _Element(tag, start, min(start + size, len(ber)), start + size)
 
 
 def _header(ber: bytes, at: int) -> tuple[int, int, int | None]:
     tag, first = ber[at], ber[at + 1]
-    if first < _LONG:
+    if first < _LONG_FORM:
         return tag, at + 2, first
-    start = at + 2 + (first & ~_LONG)
-    return tag, start, None if first == _LONG else int.from_bytes(ber[at + 2 : start], "big")
+    start = at + 2 + (first & ~_LONG_FORM)
+    return tag, start, None if first == _LONG_FORM else int.from_bytes(ber[at + 2 : start], "big")
 
 
-def _end_of_open(ber: bytes, at: int) -> int:
+def _end_of_indefinite(ber: bytes, at: int) -> int:
     """Return the end of the contents of an element of indefinite length: before its end mark."""
     depth = 1
     while at < len(ber):
-        if ber.startswith(_END, at):
+        if ber.startswith(_END_OF_CONTENTS, at):
             depth -= 1
             if not depth:
                 return at
-            at += len(_END)
+            at += len(_END_OF_CONTENTS)
             continue
         _, start, size = _header(ber, at)
         depth += size is None
@@ -119,22 +119,22 @@ def _children(ber: bytes, element: _Element) -> Iterator[_Element]:
         at = child.after
 
 
-def _octets(ber: bytes, element: _Element) -> Iterator[bytes]:
+def _octet_strings(ber: bytes, element: _Element) -> Iterator[bytes]:
     """Yield the pieces of an octet string, however nested."""
     at = element.start
     while at + 1 < element.end:
         tag, start, size = _header(ber, at)
-        is_piece = tag == _OCTETS and size is not None
+        is_piece = tag == _OCTET_STRING and size is not None
         if is_piece:
             yield ber[start : min(start + (size or 0), element.end)]
         at = start + (size or 0) if is_piece or not tag else start
 
 
-_CMS: Final = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07"
-_SIGNED: Final = _CMS + b"\x02"
+_CMS_OID: Final = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07"
+_SIGNED_DATA_OID: Final = _CMS_OID + b"\x02"
 _OID_WITHIN: Final = 32
-_ARMOUR_WITHIN: Final = 1_024
+_MAX_ARMOUR: Final = 1_024
 _SEQUENCE: Final = 0x30
-_OCTETS: Final = 0x04
-_LONG: Final = 0x80
-_END: Final = b"\0\0"
+_OCTET_STRING: Final = 0x04
+_LONG_FORM: Final = 0x80
+_END_OF_CONTENTS: Final = b"\0\0"

@@ -32,10 +32,10 @@ with lazily:
     from directory_indexer.formats.mail.message import web_pages
     from directory_indexer.formats.recognition import kind_of
 
-_RUNNING: Final = frozenset({"header", "footer"})
+_HEADERS_AND_FOOTERS: Final = frozenset({"header", "footer"})
 _SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
-_MAX_INSTRUCTION: Final = 4_000
-_ADDRESS: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
+_MAX_FIELD_CODE: Final = 4_000
+_HYPERLINK: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
 _CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 SKIPPED: Final = frozenset(
     "del moveFrom delText delInstrText Fallback rt tabs binData pPrChange rPrChange sectPrChange tblPrChange "
@@ -47,9 +47,8 @@ NoteKey: TypeAlias = tuple[str, str]
 """`footnote`, `endnote` or `comment`, and the number by which the text refers to it."""
 
 _PARTS: Final = {"footnotes": "word/footnotes.xml", "endnotes": "word/endnotes.xml", "comments": "word/comments.xml"}
-_ROLES: Final = frozenset({"footnote", "endnote", "comment"})
+_NOTE_ROLES: Final = frozenset({"footnote", "endnote", "comment"})
 _BREAKS: Final = frozenset({"p", "tab", "br", "cr", "tc"})
-_SKIPPED: Final = frozenset("del moveFrom delText instrText delInstrText Fallback rt tabs".split())
 
 
 def read_docx(package: Package, main: str) -> Document:
@@ -71,8 +70,8 @@ def read_docx(package: Package, main: str) -> Document:
     body.write_unplaced_notes()
     if problem and draft.is_empty:
         raise problem
-    _write_running_texts(
-        package, sorted(relation.part for relation in relations if relation.role in _RUNNING), styles, draft
+    _write_headers_and_footers(
+        package, sorted(relation.part for relation in relations if relation.role in _HEADERS_AND_FOOTERS), styles, draft
     )
     for text in drawing_texts(package, relations):
         draft.paragraph(text)
@@ -100,37 +99,41 @@ class DocxBody:
         self._story = story = BlockBuilder(partial(write_block, draft=draft))
         self._forms: list[ParagraphForm] = []
         self._is_text = False
+        self._is_superscript = False
         self._descriptions: set[str] = set()
-        self._choices = _Choices()
-        self._is_instruction = False
-        self._instruction = ""
+        self._drop_down = _DropDown()
+        self._is_field_code = False
+        self._field_code = ""
         formulas = Formulas(story)
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "p": self._begin_paragraph,
-            "pStyle": lambda attributes: self._shape(style=attributes.get("val", "")),
-            "outlineLvl": lambda attributes: self._shape(outline=attributes.get("val", "")),
-            "numId": lambda attributes: self._shape(numbering=attributes.get("val", "")),
-            "ilvl": lambda attributes: self._shape(depth=attributes.get("val", "")),
+            "pStyle": lambda attributes: self._set_form(style=attributes.get("val", "")),
+            "outlineLvl": lambda attributes: self._set_form(outline=attributes.get("val", "")),
+            "r": lambda _: self._set_superscript(""),
+            "rStyle": lambda attributes: self._set_superscript(styles.alignment(attributes.get("val", ""))),
+            "vertAlign": lambda attributes: self._set_superscript(attributes.get("val", "")),
+            "numId": lambda attributes: self._set_form(numbering=attributes.get("val", "")),
+            "ilvl": lambda attributes: self._set_form(depth=attributes.get("val", "")),
             "txbxContent": lambda _: story.begin_aside(),
             "tbl": lambda _: story.tables.begin(),
             "tr": lambda _: story.tables.begin_row(),
             "tc": lambda _: story.tables.begin_cell(),
-            "gridBefore": self._leave_columns,
+            "gridBefore": self._skip_columns,
             "gridSpan": self._span_columns,
             "vMerge": self._continue_cell,
             "footnoteReference": lambda attributes: self._place_note("footnote", attributes.get("id", "")),
             "endnoteReference": lambda attributes: self._place_note("endnote", attributes.get("id", "")),
             "commentReference": lambda attributes: self._place_note("comment", attributes.get("id", "")),
             "altChunk": lambda attributes: story.place(include(attributes.get("id", ""))),
-            "docPr": lambda attributes: self._describe(attributes.get("descr") or attributes.get("title", "")),
-            "textpath": lambda attributes: self._describe(attributes.get("string", "")),
-            **dict.fromkeys(_SHAPES, lambda attributes: self._describe(attributes.get("alt", ""))),
+            "docPr": lambda attributes: self._add_description(attributes.get("descr") or attributes.get("title", "")),
+            "textpath": lambda attributes: self._add_description(attributes.get("string", "")),
+            **dict.fromkeys(_SHAPES, lambda attributes: self._add_description(attributes.get("alt", ""))),
             "hyperlink": lambda attributes: self._note_address(addresses.get(attributes.get("id", ""), "")),
-            "fldSimple": lambda attributes: self._note_address(_address_in(attributes.get("instr", ""))),
-            "fldChar": lambda _: self._end_instruction(),
-            "ddList": lambda _: self._choices.begin(),
-            "result": lambda attributes: self._choices.choose(attributes.get("val", "")),
-            "listEntry": lambda attributes: self._choices.add(attributes.get("val", "")),
+            "fldSimple": lambda attributes: self._note_address(_address_of(attributes.get("instr", ""))),
+            "fldChar": lambda _: self._end_field_code(),
+            "ddList": lambda _: self._drop_down.begin(),
+            "result": lambda attributes: self._drop_down.choose(attributes.get("val", "")),
+            "listEntry": lambda attributes: self._drop_down.add(attributes.get("val", "")),
             **formulas.starts,
         }
         self._ends: dict[str, Callable[[], None]] = {
@@ -138,7 +141,7 @@ class DocxBody:
             "txbxContent": story.end_aside,
             "tbl": self._end_table,
             "tc": story.tables.end_cell,
-            "ddList": lambda: story.write(self._choices.chosen),
+            "ddList": lambda: story.write(self._drop_down.chosen),
             **formulas.ends,
         }
 
@@ -147,7 +150,7 @@ class DocxBody:
         if name == "t":
             self._is_text = True
         elif name == "instrText":
-            self._is_instruction = True
+            self._is_field_code = True
         elif begin := self._starts.get(name):
             begin(attributes)
         elif character := _CHARACTERS.get(name):
@@ -155,17 +158,19 @@ class DocxBody:
 
     def text(self, text: str) -> None:
         """Handle a run of text."""
-        if self._is_text:
+        if self._is_text and self._is_superscript:
+            self._story.write_superscript(text)
+        elif self._is_text:
             self._story.write(text)
-        elif self._is_instruction and len(self._instruction) < _MAX_INSTRUCTION:
-            self._instruction += text
+        elif self._is_field_code and len(self._field_code) < _MAX_FIELD_CODE:
+            self._field_code += text
 
     def end(self, name: str) -> None:
         """Handle the end of an element."""
         if name == "t":
             self._is_text = False
         elif name == "instrText":
-            self._is_instruction = False
+            self._is_field_code = False
         elif end := self._ends.get(name):
             end()
 
@@ -185,18 +190,18 @@ class DocxBody:
             self._story.write(mark)
             self._story.note(f"{mark}: {text}")
 
-    def _end_instruction(self) -> None:
-        """Read the instruction of a field, which may come in several pieces, at the next mark of the field."""
-        self._note_address(_address_in(self._instruction))
-        self._instruction = ""
+    def _end_field_code(self) -> None:
+        """Read the code of a field, which may come in several pieces, at its separator or end."""
+        self._note_address(_address_of(self._field_code))
+        self._field_code = ""
 
     def _note_address(self, address: str) -> None:
         """Write the address of a link below its paragraph, so that it splits no phrase."""
-        if address and len(address) < _MAX_INSTRUCTION:
+        if address and len(address) < _MAX_FIELD_CODE:
             self._story.note(f"<{address}>")
 
-    def _describe(self, text: str) -> None:
-        """Place the alternative text of a picture, or word art, beside the text, each once."""
+    def _add_description(self, text: str) -> None:
+        """Put the alternative text of a picture, or the text of word art, beside the paragraph, each once."""
         if text and (text := description(text)) and text not in self._descriptions:
             self._descriptions.add(text)
             self._story.place([Paragraph(text)])
@@ -209,11 +214,14 @@ class DocxBody:
         level, mark = self._styles.level_and_mark(self._forms.pop())
         self._story.end_paragraph(level, mark)
 
-    def _shape(self, **form: str) -> None:
+    def _set_form(self, **form: str) -> None:
         if self._forms:
             self._forms[-1] = self._forms[-1]._replace(**form)
 
-    def _leave_columns(self, attributes: dict[str, str]) -> None:
+    def _set_superscript(self, alignment: str) -> None:
+        self._is_superscript = alignment == "superscript"
+
+    def _skip_columns(self, attributes: dict[str, str]) -> None:
         self._story.tables.begin_cell(span(attributes.get("val", ""), MAX_COLUMN_SPAN))
         self._story.tables.end_cell()
 
@@ -231,8 +239,8 @@ class DocxBody:
         self._story.tables.end()
 
 
-def _address_in(instruction: str) -> str:
-    match = _ADDRESS.match(instruction)
+def _address_of(field_code: str) -> str:
+    match = _HYPERLINK.match(field_code)
     return match[1] if match else ""
 
 
@@ -240,16 +248,16 @@ def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:
     """Return the notes of a document, each on one line; a comment begins with its author."""
     notes = _Notes()
     for role, usual in _PARTS.items():
-        read_xml(package.pieces(parts.get(role, usual)), notes, skipped=_SKIPPED)
+        read_xml(package.pieces(parts.get(role, usual)), notes, skipped=SKIPPED)
     return {key: text for key, text in notes.by_key.items() if text}
 
 
-def _write_running_texts(package: Package, parts: list[str], styles: Styles, draft: Draft) -> None:
+def _write_headers_and_footers(package: Package, parts: list[str], styles: Styles, draft: Draft) -> None:
     seen_texts: set[str] = set()
     for part in parts:
-        running = Draft()
-        read_xml(package.pieces(part), DocxBody(running, styles, {}), skipped=SKIPPED)
-        text = running.document("docx").text
+        draft_of_part = Draft()
+        read_xml(package.pieces(part), DocxBody(draft_of_part, styles, {}), skipped=SKIPPED)
+        text = draft_of_part.document("docx").text
         if text not in seen_texts:
             seen_texts.add(text)
             draft.paragraph(text)
@@ -262,7 +270,7 @@ def _included_blocks(package: Package, relations: dict[str, Relation], number: s
         return []
     budget.depth += 1
     try:
-        return _blocks(b"".join(package.pieces(relation.part)), FilePath(relation.part), budget)
+        return _blocks_of_file(b"".join(package.pieces(relation.part)), FilePath(relation.part), budget)
     except ExtractionError:
         if budget.is_spent:
             raise
@@ -271,7 +279,7 @@ def _included_blocks(package: Package, relations: dict[str, Relation], number: s
         budget.depth -= 1
 
 
-def _blocks(content: bytes, path: FilePath, budget: Budget) -> list[Block]:
+def _blocks_of_file(content: bytes, path: FilePath, budget: Budget) -> list[Block]:
     kind = kind_of(path, content)
     if kind == "html":
         return page_blocks(decode(content))
@@ -292,7 +300,7 @@ def _paragraphs(document: Document) -> Iterator[Paragraph]:
         yield from map(Paragraph, text.strip("\n").split("\n\n"))
 
 
-class _Choices:
+class _DropDown:
     """The choices of a drop-down field, counted from 0; its text is the chosen one."""
 
     def __init__(self) -> None:
@@ -321,7 +329,7 @@ class _Notes:
         self._is_text = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name in _ROLES:
+        if name in _NOTE_ROLES:
             # Word stores the separator lines between text and notes as notes, too.
             self._key = (name, attributes.get("id", "")) if attributes.get("type", "normal") == "normal" else None
             author = attributes.get("author", "")
@@ -338,5 +346,5 @@ class _Notes:
     def end(self, name: str) -> None:
         if name == "t":
             self._is_text = False
-        elif name in _ROLES and self._key:
+        elif name in _NOTE_ROLES and self._key:
             self.by_key[self._key] = " ".join("".join(self._pieces).split())

@@ -14,13 +14,19 @@ from directory_indexer.formats.office.numerals import alphabetic_numeral, roman_
 from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import read_xml
 
-_FIELDS: Final = {"basedOn": "style", "outlineLvl": "outline", "numId": "numbering", "ilvl": "depth"}
+_FIELDS: Final = {
+    "basedOn": "style",
+    "outlineLvl": "outline",
+    "numId": "numbering",
+    "ilvl": "depth",
+    "vertAlign": "alignment",
+}
 _HEADING: Final = re.compile(r"heading ([1-9])|title", re.IGNORECASE)
 _OUTLINE_LEVELS: Final = frozenset("012345678")
 
 _NO_LIST: Final = "0"
 _DEPTHS: Final = tuple("012345678")
-_PLACE: Final = re.compile(r"%([1-9])")
+_PLACEHOLDER: Final = re.compile(r"%([1-9])")
 _MAX_DIGITS: Final = 6
 _MAX_PATTERN: Final = 40
 _FORMATS: Final[dict[str, Callable[[int], str]]] = {
@@ -40,6 +46,8 @@ class ParagraphForm(NamedTuple):
     outline: str = ""
     numbering: str = ""
     depth: str = ""
+    alignment: str = ""
+    """`superscript`, for one."""
 
 
 class Styles:
@@ -55,6 +63,10 @@ class Styles:
         level = int(form.outline) + 1 if form.outline in _OUTLINE_LEVELS else 0
         return level, self._numbering.next_mark(form.numbering, form.depth) if form.numbering else ""
 
+    def alignment(self, style: str) -> str:
+        """Return the vertical alignment of the text of a style."""
+        return self._resolved(ParagraphForm(style)).alignment
+
     def _resolved(self, form: ParagraphForm) -> ParagraphForm:
         """Return the formatting with what is inherited from its style, and from the style that is based on."""
         seen_styles: set[str] = set()
@@ -62,7 +74,7 @@ class Styles:
             seen_styles.add(form.style)
             base = self._forms[form.style]
             form = ParagraphForm(
-                base.style, form.outline or base.outline, form.numbering or base.numbering, form.depth or base.depth
+                base.style, *(own or inherited for own, inherited in zip(form[1:], base[1:], strict=True))
             )
         return form
 
@@ -88,11 +100,11 @@ class StyleForms:
             self._id = attributes.get("styleId", "")
             self.forms[self._id] = ParagraphForm()
         elif name == "name" and (match := _HEADING.fullmatch(value)):
-            self._set(outline=str(int(match[1] or 1) - 1))
+            self._set_form(outline=str(int(match[1] or 1) - 1))
         elif field := _FIELDS.get(name):
-            self._set(**{field: value})
+            self._set_form(**{field: value})
 
-    def _set(self, **form: str) -> None:
+    def _set_form(self, **form: str) -> None:
         if self._id:
             self.forms[self._id] = self.forms[self._id]._replace(**form)
 
@@ -126,7 +138,9 @@ class Numbering:
         counts = self._counts.setdefault(key, [None] * len(_DEPTHS))
         counts[level] = level_format.start if (count := counts[level]) is None else count + 1
         counts[level + 1 :] = [None] * (len(_DEPTHS) - level - 1)
-        mark = _PLACE.sub(lambda match: _format_count(int(match[1]) - 1, counts, levels), level_format.pattern).strip()
+        mark = _PLACEHOLDER.sub(
+            lambda match: _format_count(int(match[1]) - 1, counts, levels), level_format.pattern
+        ).strip()
         return "  " * level + mark if mark else ""
 
 

@@ -149,13 +149,9 @@ def _member(name: str, stored: bytes, budget: Budget) -> Member | None:
             file = unwrap_ole(name, content)
         else:
             return None
-        return Member(file.name, b"".join(budget.counted([file.content], packed_bytes=len(file.content))))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member(name, problem=error)
     except ExtractionError as error:
         return Member(name, problem=error)
+    return budget.member(file.name, file.content)
 
 
 def _embedded(stored: bytes) -> tuple[bytes, bytes]:

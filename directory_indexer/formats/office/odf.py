@@ -70,10 +70,12 @@ _BODIES: Final[dict[str, Callable[[Draft, Styles, Callable[[Iterable[str]], Iter
     "ods": OdfSheets,
 }
 
-_MARK: Final = "\ufffc"
-_FEWEST_WORDS: Final = 3
-_RUNNING: Final = frozenset({"header", "footer", "header-left", "footer-left", "header-first", "footer-first"})
-_FILLED_IN: Final = frozenset({"page-number", "page-count", "sheet-name", "file-name", "title", "date", "time"})
+_FIELD_MARK: Final = "\ufffc"
+_MIN_WORDS: Final = 3
+_HEADERS_AND_FOOTERS: Final = frozenset(
+    {"header", "footer", "header-left", "footer-left", "header-first", "footer-first"}
+)
+_FIELDS: Final = frozenset({"page-number", "page-count", "sheet-name", "file-name", "title", "date", "time"})
 
 _LINES: Final = frozenset({"p", "h", "annotation"})
 _NUMBERS: Final = frozenset({"float", "percentage", "currency", "date", "time"})
@@ -91,7 +93,7 @@ def open_odf(file: BinaryIO, kind: str, budget: Budget) -> Contents:
     if not content.startswith(_ZIP):
         return Contents(_read_flat(content, kind))
     package = Package(content, budget)
-    _require_readable(package)
+    _check_readable(package)
     return Contents(_read_package(package, kind), embedded_files(package, budget))
 
 
@@ -127,7 +129,7 @@ class OdfProperties(XmlValues):
         )
 
 
-class RunningTexts:
+class MasterPages:
     """Text on master pages: headers, footers and text boxes, if they are displayed.
 
     Page numbers, names of sheets and other fields are left out, and with them lines that have little else: every
@@ -140,35 +142,37 @@ class RunningTexts:
         self._draft = Draft()
         self._text: OdfText | None = None
         self._depth = 0
-        self._is_filled_in = False
+        self._is_in_field = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
-        if self._text and name in _FILLED_IN:
+        if self._text and name in _FIELDS:
             self._depth += 1
-            self._is_filled_in = True
-            self._text.text(_MARK)
+            self._is_in_field = True
+            self._text.text(_FIELD_MARK)
         elif self._text:
             self._depth += 1
             self._text.start(name, attributes)
-        elif name in _RUNNING or name in SHAPES:
+        elif name in _HEADERS_AND_FOOTERS or name in SHAPES:
             self._draft = Draft()
             # Placeholders have example text.
-            is_displayed = attributes.get("class", "footer") in _RUNNING and attributes.get("display") != "false"
-            self._text = OdfText(self._styles, partial(write_block, draft=self._draft) if is_displayed else _drop)
+            is_displayed = (
+                attributes.get("class", "footer") in _HEADERS_AND_FOOTERS and attributes.get("display") != "false"
+            )
+            self._text = OdfText(self._styles, partial(write_block, draft=self._draft) if is_displayed else _ignore)
             self._text.start(name, attributes)
 
     def text(self, text: str) -> None:
         """Handle a run of text."""
-        if self._text and not self._is_filled_in:
+        if self._text and not self._is_in_field:
             self._text.text(text)
 
     def end(self, name: str) -> None:
         """Handle the end of an element."""
         if not self._text:
             return
-        if name in _FILLED_IN:
-            self._is_filled_in = False
+        if name in _FIELDS:
+            self._is_in_field = False
         else:
             self._text.end(name)
         if self._depth:
@@ -176,7 +180,7 @@ class RunningTexts:
             return
         self._text.flush()
         self._text = None
-        lines = map(_without_marks, self._draft.document("odt").text.split("\n"))
+        lines = map(_without_fields, self._draft.document("odt").text.split("\n"))
         self.texts["\n".join(lines).strip("\n")] = None
 
 
@@ -210,7 +214,7 @@ def _pieces(content: bytes) -> Iterator[bytes]:
     return (content[start : start + _PIECE_BYTES] for start in range(0, len(content), _PIECE_BYTES))
 
 
-def _require_readable(package: Package) -> None:
+def _check_readable(package: Package) -> None:
     manifest = _Manifest()
     read_xml(package.pieces("META-INF/manifest.xml"), manifest)
     if manifest.is_encrypted:
@@ -248,28 +252,28 @@ class _Areas:
         self._object_texts = object_texts
         self._styles = Styles()
         self._properties = OdfProperties()
-        self._running = RunningTexts(self._styles)
+        self._master_pages = MasterPages(self._styles)
         self._kind = ""
         self._body: _Body | None = None
         self._areas: dict[str, Callable[[], XmlHandler]] = {
             "meta": lambda: self._properties,
             "styles": lambda: self._styles,
             "automatic-styles": lambda: self._styles,
-            "master-styles": lambda: self._running,
+            "master-styles": lambda: self._master_pages,
             **dict.fromkeys(_KINDS, self._open_body),
         }
         self._area: XmlHandler | None = None
         self._depth = 0
-        self._is_body = self._is_old = False
+        self._is_body = self._has_old_names = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         if self._area is None and self._is_body and name not in self._areas:
-            self._is_old = True
+            self._has_old_names = True
             self._kind = self._kind or self._kind_by_name
             self._area = self._open_body()
         if self._area:
             self._depth += 1
-            name, attributes = _renamed(name, attributes) if self._is_old else (name, attributes)
+            name, attributes = _with_current_name(name, attributes) if self._has_old_names else (name, attributes)
             self._area.start(name, attributes)
         elif name == "body":
             self._is_body = True
@@ -285,7 +289,7 @@ class _Areas:
         if self._depth:
             self._depth -= 1
             if self._area:
-                self._area.end(_OLD_NAMES.get(name, name) if self._is_old else name)
+                self._area.end(_OLD_NAMES.get(name, name) if self._has_old_names else name)
         else:
             self._area = None
             self._is_body = self._is_body and name != "body"
@@ -299,7 +303,7 @@ class _Areas:
         if not self._body:
             raise ExtractionError("damaged OpenDocument file: it has no text, sheets or pages")
         self._body.finish()
-        for text in self._running.texts:
+        for text in self._master_pages.texts:
             self.draft.paragraph(text)
         metadata = self._properties.metadata
         metadata = metadata._replace(n_pages=self._body.n_pages or metadata.n_pages)
@@ -312,7 +316,7 @@ class _Areas:
         return self._body
 
 
-def _renamed(name: str, attributes: dict[str, str]) -> tuple[str, dict[str, str]]:
+def _with_current_name(name: str, attributes: dict[str, str]) -> tuple[str, dict[str, str]]:
     """Return an element of OpenOffice 1 under its OpenDocument name."""
     if name == "h":
         attributes = {**attributes, "outline-level": attributes.get("level", "")}
@@ -321,14 +325,14 @@ def _renamed(name: str, attributes: dict[str, str]) -> tuple[str, dict[str, str]
     return _OLD_NAMES.get(name, name), attributes
 
 
-def _drop(_: Block) -> None: ...
+def _ignore(_: Block) -> None: ...
 
 
-def _without_marks(line: str) -> str:
-    if _MARK not in line:
+def _without_fields(line: str) -> str:
+    if _FIELD_MARK not in line:
         return line
-    words = line.replace(_MARK, " ").split()
-    return " ".join(words) if sum(any(map(str.isalnum, word)) for word in words) >= _FEWEST_WORDS else ""
+    words = line.replace(_FIELD_MARK, " ").split()
+    return " ".join(words) if sum(any(map(str.isalnum, word)) for word in words) >= _MIN_WORDS else ""
 
 
 class _Labels:

@@ -154,7 +154,7 @@ class OdfPages:
             if not self._depth:
                 self._shapes.append(_Shape(attributes.get("class", "")))
             self._depth += 1
-        self._text.start("p" if name in _DECLARED else name, attributes)
+        self._text.start("p" if name in _DECLARATIONS else name, attributes)
 
     def text(self, text: str) -> None:
         """Handle a run of text."""
@@ -162,7 +162,7 @@ class OdfPages:
 
     def end(self, name: str) -> None:
         """Handle the end of an element."""
-        self._text.end("p" if name in _DECLARED else name)
+        self._text.end("p" if name in _DECLARATIONS else name)
         if name in SHAPES:
             self._depth -= 1
         elif name == "page":
@@ -180,7 +180,7 @@ class OdfPages:
         self._comments.append(comment)
 
     def _write_page(self) -> None:
-        shapes = [shape for shape in self._shapes if shape.role not in _FURNITURE]
+        shapes = [shape for shape in self._shapes if shape.role not in _MASTER_ROLES]
         title = next((shape for shape in shapes if shape.role == "title" and shape.line), None)
         if title:
             self._draft.heading(1, title.line)
@@ -212,6 +212,6 @@ class _Shape:
         return " ".join(" ".join(block_texts(self.blocks)).split())
 
 
-_FURNITURE: Final = frozenset({"page-number", "date-time", "header", "footer", "page", "handout"})
-_DECLARED: Final = frozenset({"header-decl", "footer-decl"})
+_MASTER_ROLES: Final = frozenset({"page-number", "date-time", "header", "footer", "page", "handout"})
+_DECLARATIONS: Final = frozenset({"header-decl", "footer-decl"})
 """The text of headers and footers, which precedes all slides."""

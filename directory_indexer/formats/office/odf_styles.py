@@ -30,10 +30,16 @@ class Styles:
         self._heading_levels: dict[str, int] = {}
         self._lists: dict[str, dict[int, Level]] = {}
         self._list: dict[int, Level] = {}
+        self._name = ""
+        self._superscripts: set[str] = set()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
-        if name == "style" and attributes.get("family") == "paragraph":
+        if name == "style":
+            self._name = attributes.get("name", "")
+        if name == "text-properties" and attributes.get("text-position", "").startswith("super"):
+            self._superscripts.add(self._name)
+        elif name == "style" and attributes.get("family") == "paragraph":
             outline = attributes.get("default-outline-level", "")
             self._paragraphs[attributes.get("name", "")] = _ParagraphStyle(
                 attributes.get("parent-style-name", ""), outline
@@ -55,6 +61,10 @@ class Styles:
         if style not in self._heading_levels:
             self._heading_levels[style] = self._level_of(style)
         return self._heading_levels[style]
+
+    def is_superscript(self, style: str) -> bool:
+        """Whether text of a style is superscript."""
+        return style in self._superscripts
 
     def mark(self, style: str, counts: Sequence[int]) -> str:
         """Return the mark of a list item by the counts of its levels, the innermost last."""
@@ -96,9 +106,9 @@ class _ParagraphStyle(NamedTuple):
     outline: str
 
 
-def number_in(text: str, otherwise: int) -> int:
-    """Parse a small number; `otherwise` if it is invalid."""
-    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else otherwise
+def number_in(text: str, default: int) -> int:
+    """Parse a small number; `default` if it is invalid."""
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else default
 
 
 def _level(name: str, attributes: dict[str, str]) -> Level:

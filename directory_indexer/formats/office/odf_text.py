@@ -27,11 +27,17 @@ class OdfText:
         """The folders of charts and formulas in the text; their reader empties the list."""
 
         self._flows = Flows(styles, emit)
+        self._are_superscript: list[bool] = []
+        """Of each open span, the innermost last."""
+
         paragraphs, asides = Paragraphs(self._flows, styles), Asides(self._flows, comment)
         self._starts: dict[str, Callable[[dict[str, str]], object]] = {
             "p": paragraphs.begin,
             "h": paragraphs.begin_heading,
             "s": lambda attributes: self._write(" " * min(number_in(attributes.get("c", ""), 1), _MAX_BLANKS)),
+            "span": lambda attributes: self._are_superscript.append(
+                styles.is_superscript(attributes.get("style-name", ""))
+            ),
             "tab": lambda _: self._write("\t"),
             "line-break": lambda _: self._write("\n"),
             "list": lambda attributes: self._flow.lists.begin_list(attributes),
@@ -51,6 +57,7 @@ class OdfText:
         self._ends: dict[str, Callable[[], object]] = {
             "p": paragraphs.end,
             "h": paragraphs.end,
+            "span": self._are_superscript.pop,
             "list": lambda: self._flow.lists.end_list(),
             "list-item": lambda: self._flow.lists.end_item(),
             "table": lambda: self._flow.story.tables.end(),
@@ -90,7 +97,10 @@ class OdfText:
         return self._flows.current
 
     def _write(self, text: str) -> None:
-        self._flow.story.write(text)
+        if self._are_superscript and self._are_superscript[-1]:
+            self._flow.story.write_superscript(text)
+        else:
+            self._flow.story.write(text)
 
     def _begin_cell(self, attributes: dict[str, str]) -> None:
         spanned = span(attributes.get("number-columns-spanned", ""), MAX_COLUMN_SPAN)
@@ -108,10 +118,10 @@ SHAPES: Final = frozenset(
     "caption control page-thumbnail g".split()
 )
 SKIPPED: Final = frozenset(
-    "tracked-changes forms scripts script event-listeners binary-data font-face-decls settings ruby-text note- "
-    "citation footnote-citation endnote-citation table-of-content-source illustration-index-source table-index-source "
-    "object-index-source user-index-source alphabetical-index-source bibliography-source dde-links content- "
-    "validations math".split()
+    "tracked-changes forms scripts script event-listeners binary-data font-face-decls settings ruby-text "
+    "note-citation footnote-citation endnote-citation table-of-content-source illustration-index-source "
+    "table-index-source object-index-source user-index-source alphabetical-index-source bibliography-source "
+    "dde-links content-validations math".split()
 )
 """Elements without text of the document, or without visible text."""
 

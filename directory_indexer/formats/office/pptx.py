@@ -210,10 +210,13 @@ class _Slide:
         self._depth = ""
         self._is_bulleted = True
         self._is_text = False
+        self._is_superscript = False
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "ph": self._set_placeholder,
             "p": self._begin_paragraph,
             "pPr": self._set_depth,
+            "r": self._set_superscript,
+            "rPr": self._set_superscript,
             "buNone": lambda _: self._set_bulleted(is_bulleted=False),
             "br": lambda _: story.write("\n"),
             "tab": lambda _: story.write("\t"),
@@ -240,7 +243,9 @@ class _Slide:
             begin(attributes)
 
     def text(self, text: str) -> None:
-        if self._is_text:
+        if self._is_text and self._is_superscript:
+            self._story.write_superscript(text)
+        elif self._is_text:
             self._story.write(text)
 
     def end(self, name: str) -> None:
@@ -277,6 +282,11 @@ class _Slide:
 
     def _set_depth(self, attributes: dict[str, str]) -> None:
         self._depth = attributes.get("lvl", "")
+
+    def _set_superscript(self, attributes: dict[str, str]) -> None:
+        """Set whether a run is above the baseline; it is on it until its properties follow."""
+        raised = attributes.get("baseline", "").strip("0%")
+        self._is_superscript = bool(raised) and not raised.startswith("-")
 
     def _set_bulleted(self, *, is_bulleted: bool) -> None:
         self._is_bulleted = is_bulleted

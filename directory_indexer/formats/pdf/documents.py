@@ -18,18 +18,18 @@ from directory_indexer.formats.pdf.tables import headed_tables
 _MAX_TITLE = 200
 _MAX_TITLE_ROWS = 4
 _MIN_LETTERS = 3
-_NO_TITLE = re.compile(
+_PLACEHOLDER_TITLE = re.compile(
     r"(?:\S+\.\w{1,5}|microsoft (?:word|powerpoint) - .*|untitled.*|(?:no )?title|unknown|none|document\d*)?",
     re.IGNORECASE,
 )
 
-_MAX_ROWS = 3
-_MAX_CHARS = 160
+_MAX_HEADING_ROWS = 3
+_MAX_HEADING_CHARS = 160
 _MAX_BOLD_CHARS = 60
 _MAX_LEVELS = 5
-_MAX_SHARE = 0.3
+_MAX_HEADING_SHARE = 0.3
 _MIN_HEADING_LETTERS = 3
-_STEP = 5
+_SIZE_STEP = 5
 _NOT_WORD = re.compile(r"[\W_]+")
 _NUMBERING = re.compile(r"(?:chapter|section|appendix|part)?\d*")
 _BROKEN_WORD = re.compile(r"(?<=[^\W\d_])[-\u2010\u00ad] (?=[^\W\d_])")
@@ -42,7 +42,7 @@ def build_document(pages: Iterable[Page], kind: str, *, outline: Sequence[Outlin
     body = remove_running_rows([in_reading_order(page) for page in pages])
     size = body_size(body)
     text = flow(body)
-    if _NO_TITLE.fullmatch(title):
+    if _PLACEHOLDER_TITLE.fullmatch(title):
         title = _printed_title(text, size)
     headings = headings_by_outline(outline, text) or headings_by_typography(text, body_size=size)
     return Document(text.text, kind, title[:_MAX_TITLE], tuple(_sections(text, title, _without_title(title, headings))))
@@ -75,13 +75,13 @@ def headings_by_outline(outline: Iterable[OutlineEntry], flow: Flow) -> list[Hea
 def headings_by_typography(flow: Flow, *, body_size: int) -> list[Heading]:
     """Return rows clearly larger than the body text, or bold and alone, as headings; none if there are too many."""
     blocks = [list(rows) for _, rows in groupby(flow.rows, key=lambda placed: (placed.page, placed.row.block))]
-    candidates = [rows for block in blocks for rows in _candidates(block, body_size)]
+    candidates = [rows for block in blocks for rows in _heading_candidates(block, body_size)]
     n_chars = sum(len(placed.row.text) for rows in candidates for placed in rows)
-    if n_chars > _MAX_SHARE * len(flow.text):
+    if n_chars > _MAX_HEADING_SHARE * len(flow.text):
         return []
-    sizes = sorted({_rank(rows[0], body_size) for rows in candidates}, reverse=True)
+    sizes = sorted({_size_rank(rows[0], body_size) for rows in candidates}, reverse=True)
     levels = {size: min(index, _MAX_LEVELS) for index, size in enumerate(sizes, 1)}
-    return [Heading(rows[0].start, levels[_rank(rows[0], body_size)], _title(rows)) for rows in candidates]
+    return [Heading(rows[0].start, levels[_size_rank(rows[0], body_size)], _title(rows)) for rows in candidates]
 
 
 def _without_title(title: str, headings: Iterable[Heading]) -> Iterator[Heading]:
@@ -114,13 +114,13 @@ def _sections(text: Flow, title: str, headings: Iterable[Heading]) -> Iterator[S
             paths[table.caption_start] = paths.pop(start)
     page: int | None = None
     path: tuple[str, ...] = ()
-    of_table: tuple[str, ...] = ()
+    table_path: tuple[str, ...] = ()
     for start in sorted(page_starts | paths | columns):
-        page, path, of_table = page_starts.get(start, page), paths.get(start, path), columns.get(start, of_table)
-        yield Section(start, _with_table(path, of_table), page)
+        page, path, table_path = page_starts.get(start, page), paths.get(start, path), columns.get(start, table_path)
+        yield Section(start, _with_table_headings(path, table_path), page)
 
 
-def _with_table(path: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+def _with_table_headings(path: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the headings above a table with its own names and columns, unless they are among them already."""
     if not names:
         return path
@@ -145,52 +145,54 @@ class _PageTitles:
     def __init__(self, rows: Sequence[PlacedRow]) -> None:
         self._rows = rows
         words = [_words(placed.row.text) for placed in rows]
-        self._keys = [_key("".join(words[i : i + _MAX_ROWS])) for i in range(len(rows))]
+        self._keys = [_title_key("".join(words[i : i + _MAX_HEADING_ROWS])) for i in range(len(rows))]
         self._index = 0
 
     def start_of(self, title: str) -> int:
-        key = _key(_words(title))
+        key = _title_key(_words(title))
         places = [index for index in range(self._index, len(self._keys)) if key and self._keys[index].startswith(key)]
         if places:
             self._index = min(places, key=lambda index: (self._has_more_words(index, key), -self._rows[index].row.size))
         return self._rows[self._index].start
 
     def _has_more_words(self, index: int, key: str) -> bool:
-        return len(_key(_words(self._rows[index].row.text))) > len(key)
+        return len(_title_key(_words(self._rows[index].row.text))) > len(key)
 
 
 def _words(text: str) -> str:
-    return _NOT_WORD.sub("", text[:_MAX_CHARS]).casefold()
+    return _NOT_WORD.sub("", text[:_MAX_HEADING_CHARS]).casefold()
 
 
-def _key(words: str) -> str:
+def _title_key(words: str) -> str:
     return _NUMBERING.sub("", words, count=1) or words
 
 
-def _rank(placed: PlacedRow, body_size: int) -> int:
-    return placed.row.size // _STEP if is_larger(placed.row, body_size) else 0
+def _size_rank(placed: PlacedRow, body_size: int) -> int:
+    return placed.row.size // _SIZE_STEP if is_larger(placed.row, body_size) else 0
 
 
-def _candidates(block: Sequence[PlacedRow], body_size: int) -> Iterator[list[PlacedRow]]:
-    for (rank, is_bold), group in groupby(block, key=lambda placed: (_rank(placed, body_size), placed.row.is_bold)):
+def _heading_candidates(block: Sequence[PlacedRow], body_size: int) -> Iterator[list[PlacedRow]]:
+    for (rank, is_bold), group in groupby(
+        block, key=lambda placed: (_size_rank(placed, body_size), placed.row.is_bold)
+    ):
         rows = list(group)
         if rows[0].row.is_ruled:
             continue
         is_alone = len(rows) == len(block)
-        if (rank or (is_bold and is_alone)) and _reads_as_heading(rows, is_large=bool(rank)):
+        if (rank or (is_bold and is_alone)) and _looks_like_heading(rows, is_large=bool(rank)):
             yield rows
 
 
-def _reads_as_heading(rows: Sequence[PlacedRow], *, is_large: bool) -> bool:
+def _looks_like_heading(rows: Sequence[PlacedRow], *, is_large: bool) -> bool:
     text = _title(rows)
-    if len(rows) > _MAX_ROWS or len(text) > _MAX_CHARS or "…" in text:
+    if len(rows) > _MAX_HEADING_ROWS or len(text) > _MAX_HEADING_CHARS or "…" in text:
         return False
     letters = sum(character.isalpha() for character in text)
     is_wordy = letters >= _MIN_HEADING_LETTERS and 2 * letters >= len(text)
-    return is_wordy and (is_large or not _reads_as_text(text))
+    return is_wordy and (is_large or not _looks_like_prose(text))
 
 
-def _reads_as_text(text: str) -> bool:
+def _looks_like_prose(text: str) -> bool:
     return len(text) > _MAX_BOLD_CHARS or text.endswith(_ENDS_PROSE) or bool(_PAGE_AT_END.search(text))
 
 

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from directory_indexer.formats.pdf.pages import IDEOGRAPHS, Page, Row, ends_sentence
 
 _HYPHENS = "-\u2010\u00ad"
-_SAME_SIZE = 0.06
+_MAX_SIZE_DIFFERENCE = 0.06
 _WORDS = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _FIRST_WORD = re.compile(r"[^\W\d_]+")
 _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}\uff0c\u3001\uff1b]")
-_ALWAYS_APART = frozenset({"all", "ex", "non", "quasi", "self", "well"})
+_HYPHENATED_PREFIXES = frozenset({"all", "ex", "non", "quasi", "self", "well"})
 """First parts of English compounds: a hyphen after them does not split a word, or one also written without it."""
 
 _BROKEN_WORD = re.compile(rf"([^\W\d_]+)[{_HYPHENS}]$")
@@ -69,17 +69,17 @@ def _join(lines: Sequence[_Line]) -> None:
     broken: list[tuple[_Line, _Line]] = []
     block_tops = _block_tops(lines)
     for previous, line in pairwise(lines):
-        if _stands_beside(previous, line, block_tops):
+        if _is_beside(previous, line, block_tops):
             line.separator = "\n"
         elif _continues(previous, line):
             line.separator = "\n"
             if previous.text[-1] in _HYPHENS and line.text[0].islower():
                 broken.append((previous, line))
-            elif _is_broken_anywhere(previous.row, line.row):
+            elif _breaks_between_ideographs(previous.row, line.row):
                 line.separator = ""
     vocabulary = _vocabulary(lines) if broken else frozenset()
     for previous, line in reversed(broken):  # a word part that was moved up may be moved up again
-        _mend(previous, line, vocabulary)
+        _join_broken_word(previous, line, vocabulary)
 
 
 def _block_tops(lines: Sequence[_Line]) -> dict[tuple[int, int], int]:
@@ -90,7 +90,7 @@ def _block_tops(lines: Sequence[_Line]) -> dict[tuple[int, int], int]:
     return tops
 
 
-def _stands_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, int], int]) -> bool:
+def _is_beside(previous: _Line, line: _Line, block_tops: Mapping[tuple[int, int], int]) -> bool:
     """Whether a line begins next to the block before it, as the next table cell does: that does not end the row."""
     above, below = previous.row, line.row
     if previous.page != line.page or above.block == below.block or below.left < above.right:
@@ -107,16 +107,16 @@ def _continues(previous: _Line, line: _Line) -> bool:
         return True
     if above.is_ruled or below.is_ruled:
         return above.is_ruled and below.is_ruled and is_next_page
-    if ends_sentence(above.text) or not _look_alike(above, below):
+    if ends_sentence(above.text) or not _have_same_style(above, below):
         return False
     return is_next_page or below.bottom <= above.top or below.text[0].islower()
 
 
-def _look_alike(row: Row, other: Row) -> bool:
-    return row.is_bold == other.is_bold and abs(row.size - other.size) <= _SAME_SIZE * row.size
+def _have_same_style(row: Row, other: Row) -> bool:
+    return row.is_bold == other.is_bold and abs(row.size - other.size) <= _MAX_SIZE_DIFFERENCE * row.size
 
 
-def _is_broken_anywhere(above: Row, below: Row) -> bool:
+def _breaks_between_ideographs(above: Row, below: Row) -> bool:
     is_full = above.right >= below.right - above.size
     return is_full and bool(_IDEOGRAPH.match(above.text[-1]) and _IDEOGRAPH.match(below.text))
 
@@ -125,12 +125,12 @@ def _vocabulary(lines: Iterable[_Line]) -> frozenset[str]:
     return frozenset(_WORDS.findall("\n".join([line.row.text for line in lines]).casefold()))
 
 
-def _mend(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:
+def _join_broken_word(previous: _Line, line: _Line, vocabulary: frozenset[str]) -> None:
     head, tail = _BROKEN_WORD.search(previous.text), _FIRST_WORD.match(line.text)
     if head is None or tail is None:
         return
     whole, compound = (f"{head[1]}{hyphen}{tail[0]}".casefold() for hyphen in ("", "-"))
-    is_compound = compound in vocabulary or head[1].casefold() in _ALWAYS_APART
+    is_compound = compound in vocabulary or head[1].casefold() in _HYPHENATED_PREFIXES
     hyphen = "-" if whole not in vocabulary and is_compound else ""
     rest = line.text.partition(" ")
     previous.text = previous.text[:-1] + hyphen + rest[0]

@@ -12,32 +12,35 @@ numbers, which in most fonts follow ASCII from some number on.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice, pairwise
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from itertools import groupby, islice, pairwise, product
 from statistics import median
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf, pymupdf
+from directory_indexer.formats.raised_marks import is_mark, is_mark_after, is_number_before
 
 Blocks = Sequence[dict[str, Any]]
 
-_SYNTHETIC: Final = 4
-_SMALL: Final = 0.8
-_RAISED: Final = 0.25
-_MOST: Final = 0.6
-_NEXT_WORD: Final = 1.6
-_WIDER_THAN_SPACE: Final = 0.45
+_SYNTHETIC_FLAG: Final = 4
+_MAX_SMALL_RATIO: Final = 0.8
+_MIN_RISE: Final = 0.25
+_MIN_SHARE_SPACED: Final = 0.6
+_WORD_GAP_RATIO: Final = 1.6
+_MIN_LETTER_GAP: Final = 0.45
 
-_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
-_MARK: Final = re.compile(
-    r"\d(?:(?<=[a-z]{3}\d)|(?<=[a-z]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+_LETTER_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
+_RAISED_NUMBER: Final = re.compile(
+    r"\d(?:(?<=[^\W\d_]{3}\d)|(?<=[^\W\d_]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
     r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
+    r"|(?<![\w.,])\d{1,3}(?=[^\W\d_]{3})"
 )
-"""A number raised behind a word, or lowered behind a chemical symbol."""
+"""A number raised behind or before a word, or lowered behind a chemical symbol."""
 
-_IS_MARK: Final = re.compile(r"\s?(?:\d{1,3}(?:[,\u2013-]\d{1,3})*|[*\u2020\u2021])\s?")
-_ENDS_WORD: Final = re.compile(r"[^\W\d_A-Z]{3}[.,;:)\u201d\"]?$")
 _ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
 _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _ARABIC: Final = re.compile("[\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc]")
@@ -46,65 +49,70 @@ _LEFT_TO_RIGHT: Final = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z .,:/%+@-]*[0-9A-Za
 
 Lines = Sequence[dict[str, Any]]
 
-_UNKNOWN: Final = re.compile("[\ufffd\ue000-\uf8ff]")
-_MEANINGLESS: Final = re.compile(r"/[A-Za-z]{1,2}\d{1,4}\b(?<!/[A-Z]\d)")
-_MANY: Final = 5
+_UNKNOWN_CHARACTER: Final = re.compile("[\ufffd\ue000-\uf8ff]")
+_MEANINGLESS_NAME: Final = re.compile(r"/[A-Za-z]{1,2}\d{1,4}\b(?<!/[A-Z]\d)")
+_MANY_NAMES: Final = 5
 _LAST_BYTE: Final = 0xFF
 _SPACE: Final = 0x20
-_DELETE: Final = 0x7F
+_DEL: Final = 0x7F
 _GLYPH_OF_SPACE: Final = 3
 """In the Macintosh glyph order, which Windows fonts follow."""
 
 _MAP_SECTION: Final = re.compile(rb"beginbf(char|range)(.*?)endbf", re.DOTALL)
 _MAP_NUMBER: Final = re.compile(rb"<([0-9A-Fa-f]{1,4})>")
+_LETTERS_OF_GLYPH: Final = re.compile(rb"<((?:\s*(?:0[678]|F[BCDE])[0-9A-F]{2}){2,4})\s*>", re.IGNORECASE)
+_PRESENTATION_FORMS: Final = (range(0xFC00, 0xFD3E), range(0xFD50, 0xFDC8), range(0xFEF5, 0xFEFD))
 _MAX_MAP_BYTES: Final = 1_000_000
-_MOST_FORMS: Final = 20
+_MAX_FORMS: Final = 20
 
 _SHIFTS: Final = range(40)
 _USUAL_SHIFTS: Final = (0, 29)
-_OFF: Final = tuple(shift for shift in range(-31, 32) if shift)
+_SHIFTS_BACK: Final = tuple(shift for shift in range(-31, 32) if shift)
 _LONG_WORD: Final = 20
-_SAMPLE: Final = 200
+_MAX_SAMPLE: Final = 200
 _FEW_SPACES: Final = 0.08
-_ENOUGH: Final = 40
+_MIN_SAMPLE: Final = 40
 FEW_LETTERS: Final = 6
 """An encoding cannot be recognised from fewer letters, so their codes are not decoded."""
 
-_MOSTLY: Final = 0.8
+_MIN_SHARE_OF_LETTERS: Final = 0.8
 _COMMON_LETTERS: Final = frozenset("etaoinsr")
-_MIN_LIKENESS: Final = 0.5
+_MIN_LIKELIHOOD: Final = 0.5
 """The eight letters make up 0.6 of European languages, and 0.3 of any shift of them."""
 
 
 def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
-    """Replace the text of such lines; `page` is their MuPDF text page, and `text` all of its text."""
-    if not (_MARK.search(text) or _is_placed_oddly(text)):
+    """Replace the text of lines that must be read glyph by glyph.
+
+    `page` is their MuPDF text page, and `text` all of its text.
+    """
+    if not (_RAISED_NUMBER.search(text) or _needs_positions(text)):
         return
     candidates = {
         (number, index): line
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
-        if _MARK.search(line["text"]) or _is_placed_oddly(line["text"])
+        if _RAISED_NUMBER.search(line["text"]) or _needs_positions(line["text"])
     }
     for place, characters in _characters_of(page, candidates):
         line = candidates[place]
-        may_differ = _is_placed_oddly(line["text"]) or len({character.size for character in characters}) > 1
+        may_differ = _needs_positions(line["text"]) or len({character.size for character in characters}) > 1
         if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
             line["text"] = _text_of([_glyph(character) for character in characters])
 
 
 def has_unknown_characters(text: str) -> bool:
     """Whether a text has characters without Unicode, or of private use."""
-    return not text.isascii() and _UNKNOWN.search(text) is not None
+    return not text.isascii() and _UNKNOWN_CHARACTER.search(text) is not None
 
 
 def decode_unknown(lines: Lines, coded: Lines) -> None:
     """Replace the unknown characters of lines by decoded ones; `coded` are the same lines with codes."""
     codes: defaultdict[str, Counter[int]] = defaultdict(Counter)
-    places = [(line, _codes(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
+    places = [(line, _codes_of_unknown(line["text"], other["text"])) for line, other in zip(lines, coded, strict=False)]
     for line, unknown in places:
         codes[line["font"]["name"]].update(code for _, code in unknown)
-    shifts = {font: _shift_of(of_font) for font, of_font in codes.items() if of_font}
+    shifts = {font: _shift_of(font_codes) for font, font_codes in codes.items() if font_codes}
     for line, unknown in places:
         shift = shifts.get(line["font"]["name"])
         if unknown and shift is not None:
@@ -120,64 +128,69 @@ def decode_shifted(lines: Lines) -> None:
     for line in lines:
         if " " not in line["text"] and len(line["text"]) > _LONG_WORD:
             by_font[line["font"]["name"]].append(line)
-    for of_font in by_font.values():
-        sample = "".join(line["text"] for line in of_font)[:_SAMPLE]
+    for font_lines in by_font.values():
+        sample = "".join(line["text"] for line in font_lines)[:_MAX_SAMPLE]
         n_letters = sum(map(str.isalpha, sample))
-        if len(sample) >= _ENOUGH and sample.isascii() and 2 * n_letters > len(sample):
-            _shift_back(of_font, sample)
+        if len(sample) >= _MIN_SAMPLE and sample.isascii() and 2 * n_letters > len(sample):
+            _undo_shift(font_lines, sample)
 
 
-def mend_fonts(page: Any, text: str) -> bool:
-    """Mend the fonts of a page that has characters without Unicode; whether any was changed."""
+def repair_fonts(page: Any, text: str) -> bool:
+    """Repair the fonts of a page whose text has characters without Unicode, or Arabic ones; whether any changed."""
+    if text.isascii():
+        return False
     n_unknown = text.count("\ufffd")
-    is_reset = n_unknown >= FEW_LETTERS and _reset_meaningless_encodings(page)
-    is_completed = n_unknown > 0 and _ARABIC.search(text) is not None and _complete_arabic_maps(page)
-    return is_reset or is_completed
+    repairs: list[Callable[[Any, int], bool]] = []
+    if n_unknown >= FEW_LETTERS:
+        repairs.append(_reset_meaningless_encoding)
+    if _ARABIC.search(text):
+        repairs.append(partial(_repair_arabic_map, has_unknown=n_unknown > 0))
+    is_changed = False
+    for repair, xref in product(repairs, {font[0] for font in page.get_fonts() if font[0]} if repairs else ()):
+        with suppress(*MUPDF_ERRORS):
+            is_changed |= repair(page.parent, xref)
+    if is_changed:
+        pymupdf.TOOLS.store_shrink(100)  # MuPDF keeps the fonts that it has read
+    return is_changed
 
 
-def _reset_meaningless_encodings(page: Any) -> bool:
-    """Set the usual encoding on fonts of a page whose character names are meaningless; whether any was changed."""
-    pdf, n_changed = page.parent, 0
-    for xref in {font[0] for font in page.get_fonts() if font[0]}:
-        try:
-            encoding = _encoding(pdf, xref)
-            if len(_MEANINGLESS.findall(encoding)) >= _MANY and pdf.xref_get_key(xref, "ToUnicode")[0] == "null":
-                pdf.xref_set_key(xref, "Encoding", "/WinAnsiEncoding")
-                n_changed += 1
-        except MUPDF_ERRORS:
-            continue
-    return n_changed > 0
+def _reset_meaningless_encoding(pdf: Any, xref: int) -> bool:
+    """Set the usual encoding on a font whose character names are meaningless; whether it was changed."""
+    is_meaningless = len(_MEANINGLESS_NAME.findall(_encoding(pdf, xref))) >= _MANY_NAMES
+    if not is_meaningless or pdf.xref_get_key(xref, "ToUnicode")[0] != "null":
+        return False
+    pdf.xref_set_key(xref, "Encoding", "/WinAnsiEncoding")
+    return True
 
 
-def _complete_arabic_maps(page: Any) -> bool:
-    """Add Arabic letters to the character maps of a page's fonts; whether any was added.
+def _repair_arabic_map(pdf: Any, xref: int, *, has_unknown: bool) -> bool:
+    """Repair the character map of a font; whether it was changed.
 
-    A font has several forms of a letter, one after the other. Its map may lack those that depend on the next letter,
-    such as lam before alef.
+    A ligature, such as lam with alef, may be mapped to its letters, which MuPDF puts in the order of the page: it is
+    mapped to one character. A font has several forms of a letter, one after the other, and its map may lack those that
+    depend on the next letter: they are added, if the page has unknown characters.
     """
-    pdf, n_changed = page.parent, 0
-    for xref in {font[0] for font in page.get_fonts() if font[0]}:
-        try:
-            kind, value = pdf.xref_get_key(xref, "ToUnicode")
-            map_xref = int(value.split()[0]) if kind == "xref" else 0
-            content = bytes(pdf.xref_stream(map_xref) or b"")[:_MAX_MAP_BYTES] if map_xref else b""
-            if forms := _missing_forms(content):
-                lines = "".join(f"<{glyph:04x}> <{ord(form):04x}>\n" for glyph, form in forms.items())
-                added = f"{len(forms)} beginbfchar\n{lines}endbfchar\nendcmap".encode()
-                pdf.update_stream(map_xref, content.replace(b"endcmap", added, 1))
-                n_changed += 1
-        except MUPDF_ERRORS:
-            continue
-    # MuPDF keeps the fonts that it has read.
-    pymupdf.TOOLS.store_shrink(100 if n_changed else 0)
-    return n_changed > 0
+    kind, value = pdf.xref_get_key(xref, "ToUnicode")
+    if kind != "xref":
+        return False
+    map_xref = int(value.split()[0])
+    content = bytes(pdf.xref_stream(map_xref) or b"")[:_MAX_MAP_BYTES]
+    repaired = _LETTERS_OF_GLYPH.sub(_with_ligature, content)
+    if forms := _missing_forms(repaired) if has_unknown else {}:
+        lines = "".join(f"<{glyph:04x}> <{ord(form):04x}>\n" for glyph, form in forms.items())
+        added = f"{len(forms)} beginbfchar\n{lines}endbfchar\nendcmap".encode()
+        repaired = repaired.replace(b"endcmap", added, 1)
+    if repaired == content:
+        return False
+    pdf.update_stream(map_xref, repaired)
+    return True
 
 
-def _is_placed_oddly(text: str) -> bool:
-    return _SPACED.search(text) is not None or _is_of_two_directions(text)
+def _needs_positions(text: str) -> bool:
+    return _LETTER_SPACED.search(text) is not None or _is_bidirectional(text)
 
 
-def _is_of_two_directions(text: str) -> bool:
+def _is_bidirectional(text: str) -> bool:
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
 
 
@@ -185,9 +198,9 @@ class _Glyph(NamedTuple):
     character: str
     left: float
     right: float
-    foot: float
+    bottom: float
     size: float
-    is_made_up: bool
+    is_synthetic: bool
     """Whether it is a space that MuPDF inserted between two glyphs."""
 
 
@@ -204,15 +217,15 @@ def _characters_of(page: Any, lines: Collection[tuple[int, int]]) -> Iterator[tu
 
 def _glyph(character: Any) -> _Glyph:
     quad = character.quad
-    is_made_up = bool(character.flags & _SYNTHETIC)
-    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, quad.ll.y, character.size, is_made_up)
+    is_synthetic = bool(character.flags & _SYNTHETIC_FLAG)
+    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, quad.ll.y, character.size, is_synthetic)
 
 
 def _text_of(glyphs: Sequence[_Glyph]) -> str:
     if any(_RIGHT_TO_LEFT.match(glyph.character) for glyph in glyphs):
-        return _from_right_to_left(glyphs)
+        return _in_logical_order(glyphs)
     text = "".join(glyph.character for glyph in glyphs)
-    return _with_marks_apart(_without_letter_spacing(glyphs) if _SPACED.search(text) else glyphs)
+    return _with_marks_apart(_without_letter_spacing(glyphs) if _LETTER_SPACED.search(text) else glyphs)
 
 
 class _Span(NamedTuple):
@@ -220,7 +233,7 @@ class _Span(NamedTuple):
 
     text: str
     size: float
-    foot: float
+    bottom: float
 
 
 def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
@@ -230,25 +243,26 @@ def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
     """
     spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
     main = max(spans, key=lambda span: (span.size, len(span.text)))
-    text, marks = "", ""
+    text = marks = number = ""
     for span in spans:
-        is_small = span.size < _SMALL * main.size
-        if is_small and span.foot >= main.foot - _RAISED * main.size and text[-1:].isalpha():
+        is_small, stripped = span.size < _MAX_SMALL_RATIO * main.size, span.text.strip()
+        if is_small and span.bottom >= main.bottom - _MIN_RISE * main.size and text[-1:].isalpha():
             text += span.text.lstrip()
-        elif is_small and _IS_MARK.fullmatch(span.text) and _ENDS_WORD.search(text):
-            marks += " " + span.text.strip()
+        elif is_small and is_mark_after(text, stripped):
+            marks += f" {stripped}"
         else:
-            text += span.text
+            text += f" {span.text}" if is_number_before(number, span.text) else span.text
+            number = stripped if is_small else ""
     if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
-        return "".join(f" {span.text}" if _IS_MARK.fullmatch(span.text) else span.text for span in spans)
+        return "".join(f" {span.text}" if is_mark(span.text.strip()) else span.text for span in spans)
     return text.rstrip() + marks if marks else text
 
 
 def _span(glyphs: Sequence[_Glyph]) -> _Span:
-    return _Span("".join(glyph.character for glyph in glyphs), glyphs[0].size, max(glyph.foot for glyph in glyphs))
+    return _Span("".join(glyph.character for glyph in glyphs), glyphs[0].size, max(glyph.bottom for glyph in glyphs))
 
 
-def _from_right_to_left(glyphs: Sequence[_Glyph]) -> str:
+def _in_logical_order(glyphs: Sequence[_Glyph]) -> str:
     """Return the text of a line in reading order: right to left, with numbers left to right."""
     n_other = sum(glyph.character.isascii() and glyph.character.isalpha() for glyph in glyphs)
     n_own = sum(bool(_RIGHT_TO_LEFT.match(glyph.character)) for glyph in glyphs)
@@ -265,23 +279,23 @@ def _without_letter_spacing(glyphs: Sequence[_Glyph]) -> Iterable[_Glyph]:
     gaps = {second: glyphs[second].left - glyphs[first].right for first, second in pairwise(letters)}
     spaced = [second for first, second in pairwise(letters) if second > first + 1]
     usual, size = median(gaps[second] for second in spaced), glyphs[0].size
-    n_made_up = sum(glyph.is_made_up for glyph in glyphs)
-    is_set_apart = len(spaced) >= _MOST * (len(letters) - 1) and usual < size
-    if not is_set_apart or (n_made_up < len(spaced) / 2 and usual < _WIDER_THAN_SPACE * size):
+    n_synthetic = sum(glyph.is_synthetic for glyph in glyphs)
+    is_set_apart = len(spaced) >= _MIN_SHARE_SPACED * (len(letters) - 1) and usual < size
+    if not is_set_apart or (n_synthetic < len(spaced) / 2 and usual < _MIN_LETTER_GAP * size):
         return glyphs
-    within = {second for second in spaced if gaps[second] < _NEXT_WORD * usual}
+    within = {second for second in spaced if gaps[second] < _WORD_GAP_RATIO * usual}
     dropped = {index for first, second in pairwise(letters) if second in within for index in range(first + 1, second)}
     return [glyph for index, glyph in enumerate(glyphs) if index not in dropped]
 
 
-def _shift_back(lines: Lines, sample: str) -> None:
+def _undo_shift(lines: Lines, sample: str) -> None:
     codes = Counter(map(ord, sample))
-    if _likeness(codes, 0):
+    if _likelihood(codes, 0):
         return
     n_spaces = _FEW_SPACES * len(sample)
-    with_spaces = (shift for shift in _OFF if codes[_SPACE - shift] + codes[_GLYPH_OF_SPACE] > n_spaces)
-    shift = max(with_spaces, key=lambda shift: _likeness(codes, shift), default=0)
-    if _likeness(codes, shift) >= _MIN_LIKENESS:
+    with_spaces = (shift for shift in _SHIFTS_BACK if codes[_SPACE - shift] + codes[_GLYPH_OF_SPACE] > n_spaces)
+    shift = max(with_spaces, key=lambda shift: _likelihood(codes, shift), default=0)
+    if _likelihood(codes, shift) >= _MIN_LIKELIHOOD:
         for line in lines:
             line["text"] = "".join(_shifted(ord(character), shift) for character in line["text"])
 
@@ -289,6 +303,20 @@ def _shift_back(lines: Lines, sample: str) -> None:
 def _encoding(pdf: Any, xref: int) -> str:
     kind, value = pdf.xref_get_key(xref, "Encoding")
     return str(pdf.xref_object(int(value.split()[0])) if kind == "xref" else value)
+
+
+def _with_ligature(letters: re.Match[bytes]) -> bytes:
+    """Return the character of a ligature in place of its letters, if there is one."""
+    text = bytes.fromhex(letters[1].decode()).decode("utf-16-be")
+    ligature = _ligatures().get(unicodedata.normalize("NFKC", text))
+    return f"<{ord(ligature):04x}>".encode() if ligature else letters[0]
+
+
+@cache
+def _ligatures() -> dict[str, str]:
+    """Return the characters of Arabic ligatures by their letters."""
+    forms = (chr(code) for codes in _PRESENTATION_FORMS for code in codes)
+    return {letters: form for form in forms if len(letters := unicodedata.normalize("NFKC", form)) > 1}
 
 
 def _missing_forms(content: bytes) -> dict[int, str]:
@@ -303,33 +331,33 @@ def _missing_forms(content: bytes) -> dict[int, str]:
     return {
         glyph: form
         for (first, form), (end, other) in pairwise(sorted(characters.items()))
-        if end - first <= _MOST_FORMS and _ARABIC.match(form) and _ARABIC.match(other)
+        if end - first <= _MAX_FORMS and _ARABIC.match(form) and _ARABIC.match(other)
         for glyph in range(first + 1, end)
     }
 
 
-def _codes(text: str, coded: str) -> list[tuple[int, int]]:
+def _codes_of_unknown(text: str, coded: str) -> list[tuple[int, int]]:
     """Return the positions of the unknown characters of a line, and their codes."""
     if not has_unknown_characters(text) or len(text) != len(coded):
         return []
-    places = (match.start() for match in _UNKNOWN.finditer(text))
+    places = (match.start() for match in _UNKNOWN_CHARACTER.finditer(text))
     return [(at, ord(coded[at]) if text[at] == "\ufffd" else ord(text[at]) & _LAST_BYTE) for at in places]
 
 
 def _shift_of(codes: Counter[int]) -> int | None:
     """Return the shift that turns the codes of a font into writing; None if there is none."""
-    candidates = _SHIFTS if codes.total() >= _ENOUGH else _USUAL_SHIFTS
-    best = max(candidates, key=lambda shift: _likeness(codes, shift))
-    return best if _likeness(codes, best) >= _MIN_LIKENESS else None
+    candidates = _SHIFTS if codes.total() >= _MIN_SAMPLE else _USUAL_SHIFTS
+    best = max(candidates, key=lambda shift: _likelihood(codes, shift))
+    return best if _likelihood(codes, best) >= _MIN_LIKELIHOOD else None
 
 
 def _shifted(code: int, shift: int) -> str:
     if shift and code == _GLYPH_OF_SPACE:
         return " "
-    return chr(code + shift) if _SPACE <= code + shift < _DELETE else "\ufffd"
+    return chr(code + shift) if _SPACE <= code + shift < _DEL else "\ufffd"
 
 
-def _likeness(codes: Mapping[int, int], shift: int) -> float:
+def _likelihood(codes: Mapping[int, int], shift: int) -> float:
     """Return how much the shifted codes resemble a language in Latin letters, 0 to 1."""
     n_letters = n_spaces = n_common = 0
     for code, n_times in codes.items():
@@ -337,6 +365,6 @@ def _likeness(codes: Mapping[int, int], shift: int) -> float:
         n_letters += n_times * ("a" <= character <= "z")
         n_spaces += n_times * (character == " ")
         n_common += n_times * (character in _COMMON_LETTERS)
-    if n_letters < FEW_LETTERS or n_letters + n_spaces < _MOSTLY * sum(codes.values()):
+    if n_letters < FEW_LETTERS or n_letters + n_spaces < _MIN_SHARE_OF_LETTERS * sum(codes.values()):
         return 0.0
     return n_common / n_letters

@@ -17,30 +17,30 @@ from typing import NamedTuple
 
 from directory_indexer.core.files import PAGE_UNITS, Box, Line, Recognition, Scan, rotate_box
 
-_MARGIN = 0.2
-_EDGE_ROWS = 16
-_NEIGHBOURHOOD = 4
-_REPEATS = 2
+_MARGIN_SHARE = 0.2
+_MAX_EDGE_ROWS = 16
+_NEARBY_PAGES = 4
+_MIN_REPEATS = 2
 _MAX_RUNS = 100
-_LARGER = 1.15
-_GAP = 0.7
-_INITIAL = 1.8
-_WORD_GAP = 0.2
+_MIN_LARGER_RATIO = 1.15
+_MIN_GAP_RATIO = 0.7
+_MIN_DROP_CAP_RATIO = 1.8
+_MIN_WORD_GAP_RATIO = 0.2
 _WORDS_OF_ONE_LETTER = frozenset("AIOEYÀ")
-_MAX_NUMBER_ROW = 100
+_MAX_NUMBERED_ROW = 100
 _FIRST_NUMBER = re.compile(r"[-\u2013\u2014|\s]*(\d{1,5})(?=[-\u2013\u2014|\s]|$)")
 _LAST_NUMBER = re.compile(
     r"(?:^|[-\u2013\u2014|\s])(\d{1,5})(?:\s?(?:/|of|von|de|sur|di)\s?\d{1,5})?[-\u2013\u2014|\s]*$"
 )
-_IS_ROMAN = re.compile(r"[^\w]{0,3}[ivxlc]{1,8}[^\w]{0,3}", re.IGNORECASE)
+_ROMAN_NUMERAL = re.compile(r"[^\w]{0,3}[ivxlc]{1,8}[^\w]{0,3}", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _PAGE_WORDS = frozenset(
     "page pages pag seite seiten página páginas pagina pagine blatt sheet slide folie strona".split()
 )
-_FEW_LETTERS = 3
+_MIN_LETTERS = 3
 _CLOSING = "\"')]}\u00bb\u201d\u2019\u203a\u300d\u300f\uff09"
 _ENDS_SENTENCE = tuple(".!?:\u2026\u3002\uff01\uff1f\uff1a")
-_ROMAN = "a page number in Roman digits"
+_ROMAN_PAGE_NUMBER = "a page number in Roman digits"
 
 IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """The characters, as in a regular expression, of scripts written without spaces and broken anywhere."""
@@ -64,11 +64,11 @@ _ACCENTS = dict(
 )
 _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
 
-_LARGE = 1.6
+_MIN_HEADING_RATIO = 1.6
 """Lines so much higher than others are headings; the heights of recognised letters vary."""
 
 _SIDEWAYS = (90, 270)
-_USUAL_SIZE = 100
+_DEFAULT_SIZE = 100
 _LINE_HEIGHT = 140
 
 
@@ -119,9 +119,11 @@ def join_drop_caps(rows: Sequence[Row]) -> list[Row]:
     joined: list[Row] = []
     for row in rows:
         letter = joined[-1] if joined else None
-        if letter and _is_initial(letter, row):
+        if letter and _is_drop_cap(letter, row):
             space = (
-                " " if letter.text in _WORDS_OF_ONE_LETTER and row.left - letter.right > row.size * _WORD_GAP else ""
+                " "
+                if letter.text in _WORDS_OF_ONE_LETTER and row.left - letter.right > row.size * _MIN_WORD_GAP_RATIO
+                else ""
             )
             joined[-1] = row._replace(text=letter.text + space + row.text, left=letter.left)
         else:
@@ -154,7 +156,7 @@ def body_size(pages: Iterable[Page]) -> int:
 
 def is_larger(row: Row, than: int) -> bool:
     """Whether a row is printed clearly larger than a size."""
-    return row.size >= than * _LARGER
+    return row.size >= than * _MIN_LARGER_RATIO
 
 
 def in_reading_order(page: Page) -> Page:
@@ -217,39 +219,39 @@ def clean(text: str) -> str:
         if "\ufffd" in text:
             text = " ".join(text.replace("\ufffd", " ").split())
         text = _PRINTED_HYPHEN.sub("-", _JUNK.sub("", text).translate(_LIGATURES))
-        text = _ACCENTED.sub(_accented, _ARABIC_FORMS.sub(_as_typed, text))
+        text = _ACCENTED.sub(_accented, _ARABIC_FORMS.sub(_normalise_forms, text))
         text = _SPACED_IDEOGRAPHS.sub("", text).strip()
     return _LEADERS.sub(" …", text) if "...." in text or ". . ." in text else text
 
 
-def recognised_rows(recognition: Recognition, *, width: int, height: int, beside: Sequence[Row] = ()) -> list[Row]:
-    """Return the recognised lines of a page, whose size is in tenths of a point, without those in `beside`.
+def recognised_rows(recognition: Recognition, *, width: int, height: int, existing: Sequence[Row] = ()) -> list[Row]:
+    """Return the recognised lines of a page, whose size is in tenths of a point, without those in `existing`.
 
-    If there are none `beside`, a page scanned sideways is turned upright, so that its order is the reading order.
+    Without `existing` rows, a page scanned sideways is turned upright, so that its order is the reading order.
     """
-    turn = 0 if beside else recognition.turn
+    turn = 0 if existing else recognition.turn
     if turn in _SIDEWAYS:
         width, height = height, width
-    first_block = max((row.block for row in beside), default=-1) + 1
+    first_block = max((row.block for row in existing), default=-1) + 1
     lines = [line for line in recognition.lines if line.words]
     heights = [_height(line, turn) * height // PAGE_UNITS for line in lines]
-    usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _USUAL_SIZE
+    usual = int(median(line_height for line_height in heights if line_height)) if any(heights) else _DEFAULT_SIZE
     rows = [
         Row(
             clean(line.text),
-            *_sides(line, number, (width, height), turn),
+            *_bounds(line, number, (width, height), turn),
             # The box of a slanted line is higher than its words.
-            size=line_height if line_height > _LARGE * usual else usual,
+            size=line_height if line_height > _MIN_HEADING_RATIO * usual else usual,
             is_bold=False,
             block=first_block + line.block,
         )
         for number, (line, line_height) in enumerate(zip(lines, heights, strict=True))
     ]
-    return [row for row in rows if row.text and not any(_is_on(row, other) for other in beside)]
+    return [row for row in rows if row.text and not any(_is_centred_in(row, other) for other in existing)]
 
 
-def _is_initial(letter: Row, row: Row) -> bool:
-    if len(letter.text) != 1 or not letter.text.isupper() or letter.size < row.size * _INITIAL:
+def _is_drop_cap(letter: Row, row: Row) -> bool:
+    if len(letter.text) != 1 or not letter.text.isupper() or letter.size < row.size * _MIN_DROP_CAP_RATIO:
         return False
     is_beside = (
         letter.top - row.size <= row.top < row.bottom <= letter.bottom and 0 <= row.left - letter.right < row.size
@@ -282,8 +284,8 @@ def _rows_around(
     `before` and `after` are the rows between head and foot of the neighbours, and `body` those of the page.
     """
     rows = [row for row in page.rows if row not in running.repeated]
-    moves_heads = running.heads and _runs_on(before, body)
-    moves_feet = running.feet and _runs_on(body, after)
+    moves_heads = running.heads and _sentence_continues(before, body)
+    moves_feet = running.feet and _sentence_continues(body, after)
     if not (moves_heads or moves_feet):
         return tuple(rows)
     ends = [index + 1 for index, row in enumerate(body) if ends_sentence(row.text)]
@@ -294,7 +296,7 @@ def _rows_around(
     return (*body[:heads_at], *heads, *body[heads_at:feet_at], *feet, *body[feet_at:])
 
 
-def _runs_on(above: Sequence[Row], below: Sequence[Row]) -> bool:
+def _sentence_continues(above: Sequence[Row], below: Sequence[Row]) -> bool:
     """Whether a sentence continues on the next page."""
     return bool(above and below) and not ends_sentence(above[-1].text) and below[0].text[:1].islower()
 
@@ -308,14 +310,14 @@ class _Edge(NamedTuple):
 
 
 def _edges(page: Page) -> Iterator[_Edge]:
-    margin = int(page.height * _MARGIN)
+    margin = int(page.height * _MARGIN_SHARE)
     rows = [row for row in page.rows if not row.is_ruled]
     down = sorted(rows, key=lambda row: row.top)
     up = sorted(rows, key=lambda row: -row.bottom)
     top = [(row, below.top - row.bottom) for row, below in pairwise(down) if row.bottom <= margin]
     bottom = [(row, row.top - above.bottom) for row, above in pairwise(up) if row.top >= page.height - margin]
-    yield _Edge(page.number, tuple(top[:_EDGE_ROWS]), is_foot=False)
-    yield _Edge(page.number, tuple(bottom[:_EDGE_ROWS]), is_foot=True)
+    yield _Edge(page.number, tuple(top[:_MAX_EDGE_ROWS]), is_foot=False)
+    yield _Edge(page.number, tuple(bottom[:_MAX_EDGE_ROWS]), is_foot=True)
 
 
 class _Repeats:
@@ -331,7 +333,7 @@ class _Repeats:
         self._offsets: defaultdict[int, set[int]] = defaultdict(set)
         for edge in edges:
             for row, _ in edge.rows:
-                self._pages_by_text[_text(row)].add(edge.page)
+                self._pages_by_text[_text_to_compare(row)].add(edge.page)
                 for offset in self._offsets_of(row, edge.page):
                     self._pages_by_offset[offset].add(edge.page)
                     self._offsets[edge.page].add(offset)
@@ -340,14 +342,16 @@ class _Repeats:
         """Return the outermost repeated rows, as far as white space separates them from the text."""
         n_running = 0
         for index, (row, gap) in enumerate(edge.rows):
-            if not (_is_nearby(self._pages_by_text[_text(row)], edge.page) or self.is_page_number(row, edge.page)):
+            if not (
+                _is_nearby(self._pages_by_text[_text_to_compare(row)], edge.page) or self.is_page_number(row, edge.page)
+            ):
                 break
-            if gap >= row.size * _GAP:
+            if gap >= row.size * _MIN_GAP_RATIO:
                 n_running = index + 1
         return [row for row, _ in edge.rows[:n_running]]
 
     def is_page_number(self, row: Row, page: int) -> bool:
-        if _IS_ROMAN.fullmatch(row.text):
+        if _ROMAN_NUMERAL.fullmatch(row.text):
             return True
         offset = self._offset(page)
         return offset in self._offsets_of(row, page) and _is_nearby(self._pages_by_offset[offset], page)
@@ -361,7 +365,7 @@ class _Repeats:
             if int(number[1]) - page == self._offset(page):
                 text = text[: number.start()] + text[number.end() :]
         words = [word for word in _WORD.findall(text) if word.casefold() not in _PAGE_WORDS]
-        is_number_alone = sum(map(len, words)) < _FEW_LETTERS or _IS_ROMAN.fullmatch(row.text)
+        is_number_alone = sum(map(len, words)) < _MIN_LETTERS or _ROMAN_NUMERAL.fullmatch(row.text)
         return "" if is_number_alone else " ".join(text.split())
 
     def _offset(self, page: int) -> int | None:
@@ -373,21 +377,21 @@ class _Repeats:
 
     def _numbers_in(self, row: Row) -> list[re.Match[str]]:
         """Return the numbers at the end and at the start of a row that may be page numbers."""
-        if len(row.text) > _MAX_NUMBER_ROW or (is_larger(row, self._body_size) and not row.text.isdecimal()):
+        if len(row.text) > _MAX_NUMBERED_ROW or (is_larger(row, self._body_size) and not row.text.isdecimal()):
             return []  # a paragraph, or a heading with its number
         return [number for number in (_LAST_NUMBER.search(row.text), _FIRST_NUMBER.match(row.text)) if number]
 
 
-def _text(row: Row) -> str:
-    return _ROMAN if _IS_ROMAN.fullmatch(row.text) else row.text
+def _text_to_compare(row: Row) -> str:
+    return _ROMAN_PAGE_NUMBER if _ROMAN_NUMERAL.fullmatch(row.text) else row.text
 
 
 def _is_nearby(pages: set[int], page: int) -> bool:
-    nearby = (page + distance for distance in range(-_NEIGHBOURHOOD, _NEIGHBOURHOOD + 1) if distance)
-    return sum(other in pages for other in nearby) >= _REPEATS
+    nearby = (page + distance for distance in range(-_NEARBY_PAGES, _NEARBY_PAGES + 1) if distance)
+    return sum(other in pages for other in nearby) >= _MIN_REPEATS
 
 
-def _as_typed(forms: re.Match[str]) -> str:
+def _normalise_forms(forms: re.Match[str]) -> str:
     """Replace Arabic presentation forms, of which one may be two letters, by the letters."""
     return unicodedata.normalize("NFKC", forms[0])
 
@@ -403,12 +407,12 @@ def _height(line: Line, turn: int) -> int:
     return int(median(box.bottom - box.top for box in boxes)) if boxes else 0
 
 
-def _sides(line: Line, number: int, size: tuple[int, int], turn: int) -> tuple[int, int, int, int]:
+def _bounds(line: Line, number: int, size: tuple[int, int], turn: int) -> tuple[int, int, int, int]:
     """Return left, top, right and bottom of a line; lines without positions are stacked."""
     width, height = size
     box = _box_of(line)
     if box is None:
-        return 0, number * _LINE_HEIGHT, width, number * _LINE_HEIGHT + _USUAL_SIZE
+        return 0, number * _LINE_HEIGHT, width, number * _LINE_HEIGHT + _DEFAULT_SIZE
     left, top, right, bottom = rotate_box(box, turn)
     return (
         left * width // PAGE_UNITS,
@@ -426,7 +430,7 @@ def _box_of(line: Line) -> Box | None:
     return Box(min(lefts), min(tops), max(rights), max(bottoms))
 
 
-def _is_on(row: Row, other: Row) -> bool:
+def _is_centred_in(row: Row, other: Row) -> bool:
     """Whether the middle of a row lies in another one."""
     x, y = (row.left + row.right) // 2, (row.top + row.bottom) // 2
     return other.left <= x <= other.right and other.top <= y <= other.bottom

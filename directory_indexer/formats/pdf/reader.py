@@ -36,7 +36,7 @@ from directory_indexer.formats.pdf.glyphs import (
     decode_shifted,
     decode_unknown,
     has_unknown_characters,
-    mend_fonts,
+    repair_fonts,
     reread_lines,
 )
 from directory_indexer.formats.pdf.mupdf import LOCK, MUPDF_ERRORS, mupdf, open_document, pymupdf
@@ -52,8 +52,8 @@ MAX_CHARS = 64_000_000
 
 _MAX_OUTLINE = 20_000
 _TENTHS = 10.0
-_SAME_BASELINE = 5
-_SHADOW = 15
+_MAX_BASELINE_DIFFERENCE = 5
+_SHADOW_GRID = 15
 _NEIGHBOURS = tuple(product((-1, 0, 1), repeat=2))
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
@@ -113,7 +113,9 @@ def _read(
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
         if pdf.page_count > MAX_PAGES:
             raise SkipFileError(SkipReason.TOO_LARGE, f"{pdf.page_count} pages, more than {MAX_PAGES}")
-        pages = _with_asides(pdf, content, list(_limit_text(_pages(pdf, recognised, finds_tables=finds_tables))))
+        pages = _with_document_texts(
+            pdf, content, list(_limit_text(_pages(pdf, recognised, finds_tables=finds_tables)))
+        )
         if not any(page.scan or _has_letters(page) for page in pages):
             raise _no_text_error(pdf)
         information = {name: clean(value) for name, value in (pdf.metadata or {}).items() if value}
@@ -121,7 +123,7 @@ def _read(
         return pages, _outline(pdf), information.get("title", ""), metadata
 
 
-def _with_asides(pdf: pymupdf.Document, content: bytes, pages: Sequence[Page]) -> list[Page]:
+def _with_document_texts(pdf: pymupdf.Document, content: bytes, pages: Sequence[Page]) -> list[Page]:
     """Return the pages with the texts that belong to the document as a whole added."""
     try:
         texts = alternative_texts(pdf, content)
@@ -139,8 +141,10 @@ def _attachments(content: bytes, files: Sequence[int], budget: Budget) -> Iterat
     """Yield the attachments in order; other PDFs may be read in between."""
     with LOCK:
         pdf = open_document(content)
-        sources: list[_Embedded | _OnPage] = [_Embedded(position) for position in range(pdf.embfile_count())]
-        sources += [_OnPage(xref) for xref in files]
+        sources: list[_EmbeddedFile | _AnnotationFile] = [
+            _EmbeddedFile(position) for position in range(pdf.embfile_count())
+        ]
+        sources += [_AnnotationFile(xref) for xref in files]
     try:
         for number, source in enumerate(sources, 1):
             budget.take_member()
@@ -152,7 +156,7 @@ def _attachments(content: bytes, files: Sequence[int], budget: Budget) -> Iterat
             pdf.close()
 
 
-class _Embedded(NamedTuple):
+class _EmbeddedFile(NamedTuple):
     """A file attached to the document."""
 
     position: int
@@ -165,7 +169,7 @@ class _Embedded(NamedTuple):
         return bytes(pdf.embfile_get(self.position))
 
 
-class _OnPage(NamedTuple):
+class _AnnotationFile(NamedTuple):
     """A file attached to the annotation with the number `xref`."""
 
     xref: int
@@ -178,20 +182,16 @@ class _OnPage(NamedTuple):
         return bytes(pdf.xref_stream(int(value.split()[0])) or b"") if kind == "xref" else b""
 
 
-def _attachment(pdf: pymupdf.Document, source: _Embedded | _OnPage, budget: Budget, *, default_name: str) -> Member:
-    name = ""
+def _attachment(
+    pdf: pymupdf.Document, source: _EmbeddedFile | _AnnotationFile, budget: Budget, *, default_name: str
+) -> Member:
+    name = default_name
     try:
-        name = clean(source.name(pdf))
+        name = clean(source.name(pdf)) or default_name
         content = source.content(pdf)
-        pieces = budget.counted([content], packed_bytes=len(content))
-        return Member(name or default_name, b"".join(pieces))
-    except SkipFileError as error:
-        if budget.is_spent:
-            raise
-        return Member(name or default_name, problem=error)
     except MUPDF_ERRORS as error:
-        problem = ExtractionError(f"is damaged in the PDF ({type(error).__name__})")
-        return Member(name or default_name, problem=problem)
+        return Member(name, problem=ExtractionError(f"is damaged in the PDF ({type(error).__name__})"))
+    return budget.member(name, content)
 
 
 def _has_letters(page: Page) -> bool:
@@ -222,9 +222,9 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: 
             result, rows=replace_ruled_tables(page, result.rows) if finds_tables else join_row_cells(result.rows)
         )
         with suppress(*MUPDF_ERRORS):
-            if annotated := annotations_of(page):
-                notes = notes_on(page, text, annotated)
-                result = replace(result, rows=(*result.rows, *notes), files=files_on(annotated))
+            if annotations := annotations_of(page):
+                notes = notes_on(page, text, annotations)
+                result = replace(result, rows=(*result.rows, *notes), files=files_on(annotations))
         yield result
     if error and not n_read:
         raise error
@@ -233,16 +233,16 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: 
 def _page(page: pymupdf.Page, rows: list[Row], letters: LetterCounts, recognised: RecognisedPages) -> Page:
     width, height = int(page.rect.width * _TENTHS), int(page.rect.height * _TENTHS)
     try:
-        verdict = ocr_need(page, letters, rows)
-        key = None if verdict is OcrNeed.TEXT else page_key(page)
+        need = ocr_need(page, letters, rows)
+        key = None if need is OcrNeed.TEXT else page_key(page)
     except MUPDF_ERRORS:  # its text was read nevertheless
         key = None
     if key is None:
         return Page(page.number + 1, height, tuple(rows))
     result = recognised.get(key)
     if isinstance(result, Recognition):
-        rows = [] if verdict is OcrNeed.UNREADABLE else rows
-        rows += recognised_rows(result, width=width, height=height, beside=rows)
+        rows = [] if need is OcrNeed.UNREADABLE else rows
+        rows += recognised_rows(result, width=width, height=height, existing=rows)
     return Page(page.number + 1, height, tuple(rows), scan_of(page.number + 1, key, result))
 
 
@@ -257,19 +257,21 @@ def _limit_text(pages: Iterable[Page]) -> Iterator[Page]:
 
 def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     """Return the blocks of a page, and the text of their lines."""
-    blocks, laid_out = _lay_out(page, _FLAGS)
+    blocks, text_page = _read_text_page(page, _FLAGS)
     lines = _lines(blocks)
     text = _text_of(lines)
+    n_unknown = text.count("\ufffd")
+    if repair_fonts(page, text):
+        blocks, text_page = _read_text_page(page, _FLAGS)
+        lines = _lines(blocks)
+        text = _text_of(lines)
     if has_unknown_characters(text):
-        if mend_fonts(page, text):
-            blocks, laid_out = _lay_out(page, _FLAGS)
-            lines = _lines(blocks)
-        has_codes = text.count("\ufffd") >= FEW_LETTERS and "\ufffd" in _text_of(lines)
-        coded = _lay_out(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
+        has_codes = n_unknown >= FEW_LETTERS and "\ufffd" in text
+        coded = _read_text_page(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
         decode_unknown(lines, _lines(coded))
         text = _text_of(lines)
     decode_shifted(lines)
-    reread_lines(blocks, laid_out, text)
+    reread_lines(blocks, text_page, text)
     return blocks, text
 
 
@@ -281,7 +283,7 @@ def _lines(blocks: Blocks) -> list[dict[str, Any]]:
     return [line for block in blocks if "lines" in block for line in block["lines"]]
 
 
-def _lay_out(page: pymupdf.Page, flags: int) -> tuple[Blocks, Any]:
+def _read_text_page(page: pymupdf.Page, flags: int) -> tuple[Blocks, Any]:
     """Return the blocks of a page, and the MuPDF text page that they belong to."""
     # MuPDF writes this JSON in a fifth of the time that PyMuPDF takes to build the same dictionaries.
     buffer = mupdf.fz_new_buffer(1 << 14)
@@ -310,7 +312,7 @@ def _rows(blocks: Blocks) -> Iterator[Row]:
             part = _row(line, index)
             if drawn.add_repeated(part):
                 continue
-            if row and part.text and abs(line["y"] - baseline) <= _SAME_BASELINE:
+            if row and part.text and abs(line["y"] - baseline) <= _MAX_BASELINE_DIFFERENCE:
                 is_bold = row.is_bold and part.is_bold
                 row = join_side_by_side([row, part])._replace(size=max(row.size, part.size), is_bold=is_bold)
             elif part.text:
@@ -333,8 +335,8 @@ class _DrawnTexts:
         first = self._first.setdefault(part.text, part)
         if first is part:
             return False
-        x, y = part.left // _SHADOW, part.top // _SHADOW
-        self._places.add((part.text, first.left // _SHADOW, first.top // _SHADOW))
+        x, y = part.left // _SHADOW_GRID, part.top // _SHADOW_GRID
+        self._places.add((part.text, first.left // _SHADOW_GRID, first.top // _SHADOW_GRID))
         is_near = any((part.text, x + right, y + below) in self._places for right, below in _NEIGHBOURS)
         self._places.add((part.text, x, y))
         return is_near
@@ -368,10 +370,9 @@ def _xmp(pdf: pymupdf.Document) -> str:
 
 def _language(pdf: pymupdf.Document) -> str:
     try:
-        kind, value = pdf.xref_get_key(pdf.pdf_catalog(), "Lang")
+        return string_of(pdf, pdf.pdf_catalog(), "Lang")
     except MUPDF_ERRORS:
         return ""
-    return str(value) if kind == "string" else ""
 
 
 def _outline(pdf: pymupdf.Document) -> list[OutlineEntry]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError
@@ -55,23 +56,13 @@ def draw_page(content: bytes, kind: str, page: int, *, dpi: int, turn: int = 0, 
     if kind == "webp":
         raster = draw_webp(content, turn=turn, is_grey=is_grey, max_pixels=MAX_PIXELS)
         return Drawing(picture_page_key(content_hash(content), page), raster)
-    with LOCK:
-        try:
-            with open_document(content, kind) as document:
-                if page > document.page_count:
-                    raise ExtractionError(f"has no page {page}")
-                drawn = document[page - 1]
-                key = page_key(drawn) if kind == "pdf" else picture_page_key(content_hash(content), page)
-                scale = _scale(drawn.rect, dpi if kind == "pdf" else _own_dpi(drawn))
-                space = pymupdf.csGRAY if is_grey else pymupdf.csRGB
-                matrix = pymupdf.Matrix(scale, scale).prerotate(turn)
-                pixels = drawn.get_pixmap(matrix=matrix, colorspace=space, alpha=False)
-                dpi = round(scale * _POINTS_PER_INCH)
-                return Drawing(key, Raster(pixels.width, pixels.height, pixels.samples, pixels.n, dpi))
-        except MUPDF_ERRORS as error:
-            raise ExtractionError(f"page {page} cannot be drawn") from error
-        finally:
-            pymupdf.TOOLS.store_shrink(100)
+    with _open_page(content, kind, page) as opened:
+        key = page_key(opened) if kind == "pdf" else picture_page_key(content_hash(content), page)
+        scale = _scale(opened.rect, dpi if kind == "pdf" else _own_dpi(opened))
+        space = pymupdf.csGRAY if is_grey else pymupdf.csRGB
+        pixels = opened.get_pixmap(matrix=pymupdf.Matrix(scale, scale).prerotate(turn), colorspace=space, alpha=False)
+        dpi = round(scale * _POINTS_PER_INCH)
+        return Drawing(key, Raster(pixels.width, pixels.height, pixels.samples, pixels.n, dpi))
 
 
 class DrawnForScreen(NamedTuple):
@@ -90,21 +81,11 @@ def draw_for_screen(content: bytes, kind: str, page: int) -> DrawnForScreen:
     """
     if kind == "webp":
         return DrawnForScreen(draw_webp(content, turn=0, is_grey=False, max_pixels=_MAX_PIXELS), 1, ())
-    with LOCK:
-        try:
-            with open_document(content, kind) as document:
-                if page > document.page_count:
-                    raise ExtractionError(f"has no page {page}")
-                drawn = document[page - 1]
-                scale = _screen_scale(drawn.rect)
-                pixels = drawn.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
-                raster = Raster(pixels.width, pixels.height, pixels.samples, pixels.n)
-                words = tuple(_words(drawn)) if kind == "pdf" else ()
-                return DrawnForScreen(raster, document.page_count, words)
-        except MUPDF_ERRORS as error:
-            raise ExtractionError(f"page {page} cannot be drawn") from error
-        finally:
-            pymupdf.TOOLS.store_shrink(100)
+    with _open_page(content, kind, page) as opened:
+        scale = _screen_scale(opened.rect)
+        pixels = opened.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
+        raster = Raster(pixels.width, pixels.height, pixels.samples, pixels.n)
+        return DrawnForScreen(raster, opened.parent.page_count, tuple(_words(opened)) if kind == "pdf" else ())
 
 
 def encode_page(page: Raster) -> EncodedPage:
@@ -135,6 +116,20 @@ def split_page(page: EncodedPage) -> tuple[EncodedPage, EncodedPage]:
             return _encode_pixels(upper, page.dpi), _encode_pixels(lower, page.dpi)
         except MUPDF_ERRORS as error:
             raise ExtractionError("a page cannot be cut into halves") from error
+
+
+@contextmanager
+def _open_page(content: bytes, kind: str, page: int) -> Iterator[pymupdf.Page]:
+    with LOCK:
+        try:
+            with open_document(content, kind) as document:
+                if page > document.page_count:
+                    raise ExtractionError(f"has no page {page}")
+                yield document[page - 1]
+        except MUPDF_ERRORS as error:
+            raise ExtractionError(f"page {page} cannot be drawn") from error
+        finally:
+            pymupdf.TOOLS.store_shrink(100)
 
 
 def _own_dpi(page: pymupdf.Page) -> int:

@@ -30,7 +30,7 @@ def replace_ruled_tables(page: Any, rows: Sequence[Row]) -> tuple[Row, ...]:
     if rows:
         with suppress(*MUPDF_ERRORS):
             tables = find_ruled_tables(page)
-    inside = [next((index for index, table in enumerate(tables) if table.has(row)), None) for row in rows]
+    inside = [next((index for index, table in enumerate(tables) if table.contains(row)), None) for row in rows]
     whole: list[Row] = []
     written_tables: set[int] = set()
     for index, group in groupby(zip(inside, rows, strict=True), key=lambda pair: pair[0]):
@@ -50,7 +50,7 @@ class Table(NamedTuple):
     ys: tuple[float, ...]
     texts: tuple[tuple[str, ...], ...]
 
-    def has(self, row: Row) -> bool:
+    def contains(self, row: Row) -> bool:
         """Whether a row of the page stands in the table."""
         x, y = (row.left + row.right) / 2, (row.top + row.bottom) / 2
         return self.xs[0] <= x / _TENTHS <= self.xs[-1] and self.ys[0] <= y / _TENTHS <= self.ys[-1]
@@ -80,9 +80,9 @@ def _lines_of(page: Any) -> tuple[Segments, Segments]:
     items = (item for path in page.get_cdrawings() for item in path["items"])
     boxes = [box for item in items if (box := _box_of(item))]
     for left, top, right, bottom in boxes if len(boxes) <= _MAX_BOXES else ():
-        if bottom - top <= _THIN:
+        if bottom - top <= _MAX_LINE_WIDTH:
             horizontal[(top + bottom) / 2].append((left, right))
-        elif right - left <= _THIN:
+        elif right - left <= _MAX_LINE_WIDTH:
             vertical[(left + right) / 2].append((top, bottom))
         else:
             for y in (top, bottom):
@@ -110,17 +110,20 @@ def _join_segments(lines: Segments) -> Segments:
     joined: Segments = {}
     at = 0.0
     for place in sorted(lines):
-        if not joined or place - at > _NEAR:
+        if not joined or place - at > _TOLERANCE:
             at = place
         joined.setdefault(at, []).extend(lines[place])
-    whole = {at: [line for line in _without_gaps(parts) if line[1] - line[0] >= _SHORT] for at, parts in joined.items()}
+    whole = {
+        at: [line for line in _merge_segments(parts) if line[1] - line[0] >= _MIN_LENGTH]
+        for at, parts in joined.items()
+    }
     return {at: parts for at, parts in whole.items() if parts}
 
 
-def _without_gaps(parts: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+def _merge_segments(parts: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
     whole: list[tuple[float, float]] = []
     for start, end in sorted(parts):
-        if whole and start - whole[-1][1] <= _NEAR:
+        if whole and start - whole[-1][1] <= _TOLERANCE:
             whole[-1] = (whole[-1][0], max(end, whole[-1][1]))
         else:
             whole.append((start, end))
@@ -143,14 +146,17 @@ def _grids(horizontal: Segments, vertical: Segments) -> Iterator[tuple[tuple[flo
         ys, xs = (
             {lines[index][0] for index in grid if lines[index][3] is is_horizontal} for is_horizontal in (True, False)
         )
-        if min(len(xs), len(ys)) >= _FEW_LINES and len(xs) * len(ys) <= _MAX_CELLS:
+        if min(len(xs), len(ys)) >= _MIN_LINES and len(xs) * len(ys) <= _MAX_CELLS:
             yield tuple(sorted(xs)), tuple(sorted(ys))
 
 
 def _cross(line: tuple[float, float, float, bool], other: tuple[float, float, float, bool]) -> bool:
     if line[3] is other[3]:
         return False
-    return other[1] - _NEAR <= line[0] <= other[2] + _NEAR and line[1] - _NEAR <= other[0] <= line[2] + _NEAR
+    return (
+        other[1] - _TOLERANCE <= line[0] <= other[2] + _TOLERANCE
+        and line[1] - _TOLERANCE <= other[0] <= line[2] + _TOLERANCE
+    )
 
 
 def _table(
@@ -160,8 +166,8 @@ def _table(
     first: dict[tuple[int, int], tuple[int, int]] = {}
     for row, column in product(range(len(ys) - 1), range(len(xs) - 1)):
         x, y = (xs[column] + xs[column + 1]) / 2, (ys[row] + ys[row + 1]) / 2
-        is_open_left = column and not _runs_at(vertical[xs[column]], y)
-        is_open_above = row and not _runs_at(horizontal[ys[row]], x)
+        is_open_left = column and not _has_line_at(vertical[xs[column]], y)
+        is_open_above = row and not _has_line_at(horizontal[ys[row]], x)
         before = (row, column - 1) if is_open_left else (row - 1, column) if is_open_above else None
         first[row, column] = first[before] if before else (row, column)
     lines: defaultdict[tuple[int, int], dict[tuple[int, int], list[str]]] = defaultdict(dict)
@@ -174,7 +180,7 @@ def _table(
     return Table(xs, ys, tuple(rows))
 
 
-def _runs_at(parts: Sequence[tuple[float, float]], place: float) -> bool:
+def _has_line_at(parts: Sequence[tuple[float, float]], place: float) -> bool:
     return any(start <= place <= end for start, end in parts)
 
 
@@ -185,7 +191,7 @@ def _text_of(lines: Iterable[Sequence[str]]) -> str:
 
 def _is_table(table: Table) -> bool:
     """Whether rows have texts in several columns, unlike frames around text and the lines of a chart."""
-    return sum(sum(map(bool, texts)) > 1 for texts in table.texts) >= _FEW_ROWS
+    return sum(sum(map(bool, texts)) > 1 for texts in table.texts) >= _MIN_ROWS
 
 
 _LINE_BREAK: Final = re.compile("(?:([-\u2010])|\u00ad)\n(?=\\w)")
@@ -196,9 +202,9 @@ _MAX_CELLS: Final = 20_000
 _MAX_TABLES: Final = 50
 """More grids on a page are a drawing; all words of the page are looked up in each of them."""
 
-_FEW_LINES: Final = 3
-_FEW_ROWS: Final = 2
-_SHORT: Final = 8
-_THIN: Final = 3
-_NEAR: Final = 3
+_MIN_LINES: Final = 3
+_MIN_ROWS: Final = 2
+_MIN_LENGTH: Final = 8
+_MAX_LINE_WIDTH: Final = 3
+_TOLERANCE: Final = 3
 _TENTHS: Final = 10

@@ -1,6 +1,6 @@
 """Decision which pages need OCR, by the characters of their text and the area of pictures without text.
 
-No picture is decoded: it takes 1 to 3 ms if there are pictures, and nothing else.
+No picture is decoded: it takes 1 to 3 ms for a page with pictures, and next to nothing for others.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ class LetterCounts(NamedTuple):
     def of(cls, text: str) -> LetterCounts:
         """Count those of a text."""
         if text.isascii():
-            return cls(len(text.encode().translate(None, _NO_LETTERS)), 0)
-        return cls(sum(map(str.isalnum, text)), len(_BAD.findall(text)))
+            return cls(len(text.encode().translate(None, _ASCII_WITHOUT_LETTERS)), 0)
+        return cls(sum(map(str.isalnum, text)), len(_MEANINGLESS.findall(text)))
 
 
 def ocr_need(page: Any, letters: LetterCounts, rows: Sequence[Row]) -> OcrNeed:
-    """Return the verdict on a MuPDF page by its text and by its pictures without text."""
+    """Return whether a MuPDF page needs OCR, by its text and by its pictures without text."""
     n_all = letters.n_good + letters.n_bad
-    if n_all >= _FEW_LETTERS and letters.n_bad > _BAD_SHARE * n_all:
+    if n_all >= _MIN_LETTERS and letters.n_bad > _BAD_SHARE * n_all:
         return OcrNeed.UNREADABLE
-    n_pixels = _SMALL_PIXELS if n_all >= _FEW_LETTERS else _TINY_PIXELS
+    n_pixels = _SMALL_PIXELS if n_all >= _MIN_LETTERS else _TINY_PIXELS
     if _has_large_pictures(page, n_pixels):
-        is_all = n_all < _FEW_LETTERS and _has_large_pictures(page, _SMALL_PIXELS)
+        is_all = n_all < _MIN_LETTERS and _has_large_pictures(page, _SMALL_PIXELS)
         enough = _ONLY_PICTURE_SHARE if is_all else _PICTURE_SHARE
-        return OcrNeed.PICTURE if _bare_share(page, rows, n_pixels) >= enough else OcrNeed.TEXT
-    is_drawn = n_all < _FEW_LETTERS and _draws_letters(page)
+        return OcrNeed.PICTURE if _share_without_text(page, rows, n_pixels) >= enough else OcrNeed.TEXT
+    is_drawn = n_all < _MIN_LETTERS and _may_draw_letters(page)
     return OcrNeed.PICTURE if is_drawn else OcrNeed.TEXT
 
 
@@ -67,7 +67,7 @@ def _has_large_pictures(page: Any, n_pixels: int) -> bool:
     return n_all >= n_pixels
 
 
-def _bare_share(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
+def _share_without_text(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
     """Return the share of a page covered by pictures without text that an earlier OCR left on them.
 
     A stamp or the fax header on a scan does not count as such text: there is too little of it, or it is at the edge.
@@ -76,16 +76,16 @@ def _bare_share(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
     share = 0.0
     for picture in page.get_image_info():
         left, top, right, bottom = (page.rect & picture["bbox"]) * _TENTHS
-        is_small = picture["width"] * picture["height"] < n_pixels / _PIECES
+        is_small = picture["width"] * picture["height"] < n_pixels / _MAX_STRIPS
         if is_small or right <= left or bottom <= top:
             continue
         covered = (right - left) * (bottom - top) / area
-        rim = (bottom - top) * _RIM if covered > _MAJORITY_OF_PAGE else 0
-        inner = (left, top + rim, right, bottom - rim)
+        edge = (bottom - top) * _EDGE_SHARE if covered > _MAJORITY_OF_PAGE else 0
+        inner = (left, top + edge, right, bottom - edge)
         on_it = [row for row in rows if _lies_in(row, inner)]
         written = sum((row.right - row.left) * (row.bottom - row.top) for row in on_it) / area
         is_stamp = written < _SHARE_OF_STAMP * covered and sum(len(row.text) for row in on_it) < _LETTERS_OF_STAMP
-        is_empty = sum(len(row.text) for row in on_it) < _FEW_LETTERS
+        is_empty = sum(len(row.text) for row in on_it) < _MIN_LETTERS
         if is_empty or (is_stamp and not _has_hidden_text(page)):
             share += covered
     return share
@@ -104,20 +104,20 @@ def _has_hidden_text(page: Any) -> bool:
     return 2 * n_hidden > sum(len(span["text"]) for span in spans)
 
 
-def _draws_letters(page: Any) -> bool:
-    """Whether letters may be drawn as paths, by programs that avoid fonts."""
+def _may_draw_letters(page: Any) -> bool:
+    """Whether a page may show letters drawn as paths, by programs that avoid fonts."""
     return len(page.read_contents() or b"") > _LONG_DRAWING and len(page.get_cdrawings()) > _MANY_PATHS
 
 
-_BAD: Final = re.compile("[\ue000-\uf8ff\ufffd]")
-_NO_LETTERS: Final = bytes(code for code in range(0x80) if not chr(code).isalnum())
-_FEW_LETTERS: Final = 20
+_MEANINGLESS: Final = re.compile("[\ue000-\uf8ff\ufffd]")
+_ASCII_WITHOUT_LETTERS: Final = bytes(code for code in range(0x80) if not chr(code).isalnum())
+_MIN_LETTERS: Final = 20
 _BAD_SHARE: Final = 0.1
 _SMALL_PIXELS: Final = 100_000
 _TINY_PIXELS: Final = 10_000
 """On a page without letters, even a picture counts that would be a symbol next to text."""
 
-_PIECES: Final = 20
+_MAX_STRIPS: Final = 20
 """Scanners cut a page into strips: each of them counts down to this fraction of a small picture."""
 
 _PICTURE_SHARE: Final = 0.15
@@ -129,7 +129,7 @@ _SHARE_OF_STAMP: Final = 0.02
 """The share of a picture that a stamp covers; a page of text covers ten times as much."""
 
 _MAJORITY_OF_PAGE: Final = 0.5
-_RIM: Final = 0.06
+_EDGE_SHARE: Final = 0.06
 _IS_PAINTED: Final = 16 | 32
 """The MuPDF flags of filled and stroked characters."""
 

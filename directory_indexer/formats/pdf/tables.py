@@ -2,7 +2,7 @@
 
 MuPDF splits the cells of one row into several blocks when they stand apart. Text on one baseline is joined if it is a
 label and the cells to its right: numbers, currency signs, dashes. Prose is left alone, since its neighbour in another
-column is no cell; columns of prose drawn line by line, across all of them, are separated.
+column is no cell; columns of prose that were drawn line by line, across all of them, are separated.
 
 A long table is detected by a caption, names, periods and units above its columns, or by its first row: names above
 columns to which the cells below are aligned, across pages.
@@ -18,19 +18,20 @@ from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.formats.document import single_line
+from directory_indexer.formats.draft import LONG_TABLE
 from directory_indexer.formats.pdf.flow import PlacedRow
 from directory_indexer.formats.pdf.pages import Cell, Row, join_side_by_side
 
-_FEW_COLUMNS: Final = 2
-_FEW_LINES: Final = 4
-_FEW_WORDY: Final = 2
+_MIN_COLUMNS: Final = 2
+_MIN_LINES: Final = 4
+_MIN_WORDY_ROWS: Final = 2
 """If four of five lines are wordy in each of three columns, at least two are wordy in all of them."""
 
-_FEW_WORDS: Final = 4
-_MOST: Final = 0.8
+_MIN_WORDS: Final = 4
+_MIN_WORDY_SHARE: Final = 0.8
 _MAX_LEADING: Final = 2
-_OF_COLUMNS: Final = 1_000_000
-_STEP: Final = 12
+_FIRST_COLUMN_BLOCK: Final = 1_000_000
+_BASELINE_STEP: Final = 12
 _MAX_NEAR: Final = 200
 _MAX_CELL: Final = 160
 _SIGNS: Final = r"[$\u20ac\u00a3\u00a5%()\[\]\u2013\u2014*\u2020\u2021+/-]*"
@@ -38,24 +39,23 @@ _CELL_NUMBER: Final = r"(?:\d[\d.,:'/-]*|[nN]\.?/?[aAmM]\.?)?"
 _UNIT: Final = r"(?:bps|bp|pts?|million|billion|mm|bn|[mMxX])?"
 _CELL_WORD: Final = re.compile(rf"{_SIGNS}{_CELL_NUMBER}{_SIGNS}{_UNIT}")
 
-_LONG: Final = 400
 _MAX_ROWS: Final = 200
-_FEW_ROWS: Final = 3
+_MIN_DATED_ROWS: Final = 3
 _MAX_CAPTION_ROWS: Final = 4
 _MAX_NOTE_ROWS: Final = 2
-_LONG_CAPTION: Final = 110
-_LONG_LABEL: Final = 120
+_MAX_CAPTION: Final = 110
+_MAX_LABEL: Final = 120
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d,?")
 _DAY: Final = re.compile(r"[0-3]?\d,?")
 _DATA: Final = re.compile(r"(?:\d[\d.,]{0,30}\)?\s?%?\)?|[\u2013\u2014-])\s*\Z")
 
 _MAX_GRID_ROWS: Final = 2000
-_FEW_NAMES: Final = 3
-_FEW_CELLS: Final = 2
-_FEW_DATA_ROWS: Final = 3
-_LONG_NAME: Final = 40
-_TOUCHING: Final = 20
+_MIN_NAMES: Final = 3
+_MIN_CELLS: Final = 2
+_MIN_DATA_ROWS: Final = 3
+_MAX_NAME: Final = 40
+_MAX_OVERLAP: Final = 20
 """Two points: cells of neighbouring columns may touch."""
 
 
@@ -66,24 +66,24 @@ def join_row_cells(rows: Sequence[Row]) -> tuple[Row, ...]:
         return tuple(rows)
     joined: dict[int, Row] = {}
     for line in _baselines(rows):
-        for group in _groups(line, are_cells):
+        for group in _labelled_cells(line, are_cells):
             joined[min(group)] = join_side_by_side([rows[index] for index in group])
     return tuple(joined[index] for index in sorted(joined))
 
 
 def separate_columns(rows: Sequence[Row]) -> list[Row]:
     """Return rows with columns of prose that were drawn line by line put one after the other."""
-    wordy = (all(cell.text.count(" ") >= _FEW_WORDS - 1 for cell in row.cells) for row in rows if row.cells)
-    if sum(wordy) < _FEW_WORDY:
+    wordy = (all(cell.text.count(" ") >= _MIN_WORDS - 1 for cell in row.cells) for row in rows if row.cells)
+    if sum(wordy) < _MIN_WORDY_ROWS:
         return list(rows)
-    apart: list[Row] = []
+    separated: list[Row] = []
     lines: list[Row] = []
     for row in rows:
-        if lines and not _goes_on(lines[-1], row):
-            apart += _by_column(lines, _OF_COLUMNS + len(apart))
+        if lines and not _continues_columns(lines[-1], row):
+            separated += _by_column(lines, _FIRST_COLUMN_BLOCK + len(separated))
             lines = []
         lines.append(row)
-    return apart + _by_column(lines, _OF_COLUMNS + len(apart))
+    return separated + _by_column(lines, _FIRST_COLUMN_BLOCK + len(separated))
 
 
 class HeadedTable(NamedTuple):
@@ -115,7 +115,7 @@ def headed_tables(rows: Sequence[PlacedRow]) -> Iterator[HeadedTable]:
             index += 1
             continue
         last = table[-1]
-        if last.start + len(last.row.text) - table[0].start > _LONG:
+        if last.start + len(last.row.text) - table[0].start > LONG_TABLE:
             last = (*table, *_notes_below(rows, index + 1 + len(table)))[-1]
             end = last.start + len(last.row.text)
             caption = _caption(rows, index)
@@ -135,15 +135,15 @@ def rows_below_names(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
     if not _may_be_names(names):
         return []
     table = list(_aligned_rows(names.cells, rows[index + 1 : index + 1 + _MAX_GRID_ROWS]))
-    while table and len(table[-1].row.cells) < _FEW_CELLS:
+    while table and len(table[-1].row.cells) < _MIN_CELLS:
         table.pop()
-    data = [placed.row for placed in table if len(placed.row.cells) >= _FEW_CELLS]
-    return table if len(data) >= _FEW_DATA_ROWS and _are_unlike(names, data) else []
+    data = [placed.row for placed in table if len(placed.row.cells) >= _MIN_CELLS]
+    return table if len(data) >= _MIN_DATA_ROWS and _names_differ(names, data) else []
 
 
-def _goes_on(above: Row, below: Row) -> bool:
-    """Whether two rows are lines of the same columns: as many cells, none of which spans a gap of the other."""
-    if len(above.cells) < _FEW_COLUMNS or len(above.cells) != len(below.cells):
+def _continues_columns(above: Row, below: Row) -> bool:
+    """Whether a row is the next line of the same columns: as many cells, none of which spans a gap of the other."""
+    if len(above.cells) < _MIN_COLUMNS or len(above.cells) != len(below.cells):
         return False
     is_next = 0 < below.top - above.top <= _MAX_LEADING * above.size and above.size == below.size
     gaps = zip(pairwise(above.cells), pairwise(below.cells), strict=True)
@@ -155,7 +155,7 @@ def _goes_on(above: Row, below: Row) -> bool:
 
 def _by_column(lines: Sequence[Row], block: int) -> list[Row]:
     columns = [[(row, row.cells[index]) for row in lines] for index in range(len(lines[0].cells))] if lines else []
-    if len(lines) < _FEW_LINES or not all(_is_prose([cell.text for _, cell in column]) for column in columns):
+    if len(lines) < _MIN_LINES or not all(_is_prose([cell.text for _, cell in column]) for column in columns):
         return list(lines)
     return [
         row._replace(text=cell.text, left=cell.left, right=cell.right, cells=(), block=block + index)
@@ -166,25 +166,25 @@ def _by_column(lines: Sequence[Row], block: int) -> list[Row]:
 
 def _is_prose(texts: Sequence[str]) -> bool:
     """Whether the cells of a column are lines of sentences: a few words each, most of them beginning in lower case."""
-    n_wordy = sum(len(text.split()) >= _FEW_WORDS for text in texts)
-    n_going_on = sum(text[:1].islower() for text in texts)
-    return n_wordy >= _MOST * len(texts) and 2 * n_going_on >= len(texts)
+    n_wordy = sum(len(text.split()) >= _MIN_WORDS for text in texts)
+    n_lower_case = sum(text[:1].islower() for text in texts)
+    return n_wordy >= _MIN_WORDY_SHARE * len(texts) and 2 * n_lower_case >= len(texts)
 
 
 def _baselines(rows: Sequence[Row]) -> Iterator[list[int]]:
     """Yield the numbers of the rows on each baseline, from left to right."""
     by_height: defaultdict[int, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
-        by_height[_middle(row) // _STEP].append(index)
+        by_height[_middle(row) // _BASELINE_STEP].append(index)
     done: set[int] = set()
     for index, row in enumerate(rows):
         if index in done:
             continue
-        step = _middle(row) // _STEP
+        step = _middle(row) // _BASELINE_STEP
         near = [other for at in (step - 1, step, step + 1) for other in by_height[at]]
         line = [index]
         if len(near) <= _MAX_NEAR:
-            tolerance = max(_STEP, row.size // 4)
+            tolerance = max(_BASELINE_STEP, row.size // 4)
             line += [
                 other_index
                 for other_index in near
@@ -194,7 +194,7 @@ def _baselines(rows: Sequence[Row]) -> Iterator[list[int]]:
         yield sorted(line, key=lambda other_index: rows[other_index].left)
 
 
-def _groups(line: list[int], are_cells: Sequence[bool]) -> Iterator[list[int]]:
+def _labelled_cells(line: list[int], are_cells: Sequence[bool]) -> Iterator[list[int]]:
     group: list[int] = []
     for index in line:
         if group and not are_cells[index]:
@@ -224,7 +224,7 @@ def _table_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow] | Non
     table = list(takewhile(lambda placed: placed.page == page and not _ends_table(placed.row.text), below))
     while table and not _DATA.search(table[-1].row.text):
         table.pop()
-    is_table = sum(_DATA.search(placed.row.text) is not None for placed in table) >= _FEW_ROWS
+    is_table = sum(_DATA.search(placed.row.text) is not None for placed in table) >= _MIN_DATED_ROWS
     return table if is_table else None
 
 
@@ -240,7 +240,7 @@ def _notes_below(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
     below = list(
         takewhile(lambda placed: placed.page == rows[index - 1].page, rows[index : index + _MAX_NOTE_ROWS + 1])
     )
-    is_little = len(below) <= _MAX_NOTE_ROWS and all(len(placed.row.text) <= _LONG_LABEL for placed in below)
+    is_little = len(below) <= _MAX_NOTE_ROWS and all(len(placed.row.text) <= _MAX_LABEL for placed in below)
     is_last = index + len(below) == len(rows)
     return below if is_little and not is_last else []
 
@@ -255,7 +255,7 @@ def _caption(rows: Sequence[PlacedRow], index: int) -> list[PlacedRow]:
 def _may_be_caption(text: str) -> bool:
     """Whether a row may be part of a title: no sentence, and no row of a table."""
     is_data = _DATA.search(text) and not _has_only_dates(text)
-    return not (is_data or len(text) > _LONG_CAPTION or text.endswith("."))
+    return not (is_data or len(text) > _MAX_CAPTION or text.endswith("."))
 
 
 def _with_block_starts(rows: Sequence[PlacedRow], index: int, n_caption: int) -> Iterator[tuple[PlacedRow, bool]]:
@@ -268,7 +268,7 @@ def _with_block_starts(rows: Sequence[PlacedRow], index: int, n_caption: int) ->
 
 def _names_periods(text: str) -> bool:
     """Whether a row has years, and no numbers but years and days: `As of June 30, 2023 2022`."""
-    if len(text) > _LONG_CAPTION or text.endswith("."):
+    if len(text) > _MAX_CAPTION or text.endswith("."):
         return False
     return _has_only_dates(text) and any(_YEAR.fullmatch(number) for number in _NUMBER.findall(text))
 
@@ -279,13 +279,13 @@ def _has_only_dates(text: str) -> bool:
 
 
 def _ends_table(text: str) -> bool:
-    return _names_periods(text) or (len(text) > _LONG_LABEL and not _DATA.search(text))
+    return _names_periods(text) or (len(text) > _MAX_LABEL and not _DATA.search(text))
 
 
 def _may_be_names(row: Row) -> bool:
     """Whether a row has short cells, each with letters and without digits."""
-    return len(row.cells) >= _FEW_NAMES and all(
-        len(cell.text) <= _LONG_NAME and any(map(str.isalpha, cell.text)) and not _has_digit(cell) for cell in row.cells
+    return len(row.cells) >= _MIN_NAMES and all(
+        len(cell.text) <= _MAX_NAME and any(map(str.isalpha, cell.text)) and not _has_digit(cell) for cell in row.cells
     )
 
 
@@ -300,8 +300,8 @@ def _aligned_rows(names: Sequence[Cell], rows: Sequence[PlacedRow]) -> Iterator[
         yield placed
 
 
-def _are_unlike(names: Row, data: Sequence[Row]) -> bool:
-    """Whether names differ from the first of many rows: only they are bold, or they stand above numbers."""
+def _names_differ(names: Row, data: Sequence[Row]) -> bool:
+    """Whether names differ from the rows below them: only they are bold, or they stand above numbers."""
     if names.is_bold and not all(row.is_bold for row in data):
         return True
     n_with_digits = sum(any(map(_has_digit, row.cells)) for row in data)
@@ -309,7 +309,7 @@ def _are_unlike(names: Row, data: Sequence[Row]) -> bool:
 
 
 def _overlap(row: Row, name: Cell) -> bool:
-    return min(row.right, name.right) - max(row.left, name.left) > _TOUCHING
+    return min(row.right, name.right) - max(row.left, name.left) > _MAX_OVERLAP
 
 
 def _has_digit(cell: Cell) -> bool:

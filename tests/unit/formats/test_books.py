@@ -249,3 +249,15 @@ def test_a_book_of_mobipocket_that_is_protected_or_damaged_says_so() -> None:
     for size in (70, 80, 100, 150):
         with pytest.raises(ExtractionError):
             read(mobi("text")[:size], "a.mobi")
+
+
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    page = (
+        "<p>the quokka<sup>1</sup> of 10 m<sup>2</sup></p><p><sup>2</sup>See the <sup>14</sup>C report<sup>a</sup></p>"
+    )
+    assert page_text(page) == "the quokka 1 of 10 m2\n\n2 See the 14C report a\n"
+
+
+def test_a_page_in_a_frame_is_read() -> None:
+    page = '<p>before</p><iframe srcdoc="<p>the &lt;b>quokka&lt;/b></p><!--"></iframe><p>after</p>'
+    assert page_text(page) == "before\n\nthe quokka\n\nafter\n"

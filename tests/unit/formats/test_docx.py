@@ -305,3 +305,22 @@ def test_the_address_of_a_link_stands_below_its_paragraph() -> None:
     names = {"word/_rels/document.xml.rels": f"<Relationships>{external}</Relationships>"}
     document = read(docx(f"<w:p>{link}{run(' today')}</w:p>", names))
     assert document.text.split("\n\n") == ["the page today", "<https://example.org/whimbrel>\n"]
+
+
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+    anchor = '<w:rPr><w:rStyle w:val="Anchor"/></w:rPr>'
+    styles = (
+        '<w:styles><w:style w:styleId="Anchor"><w:name w:val="note"/><w:basedOn w:val="Raised"/></w:style>'
+        f'<w:style w:styleId="Raised">{raised}</w:style></w:styles>'
+    )
+
+    def formatted(text: str, properties: str) -> str:
+        return f"<w:r>{properties}<w:t>{text}</w:t></w:r>"
+
+    body = (
+        f"<w:p>{run('the quokka')}{formatted('1', raised)}{run(' of 10 m')}{formatted('2', raised)}{run(' sleeps')}"
+        f"{formatted('2', anchor)}{run('.')}</w:p>"
+        f"<w:p>{formatted('2', raised)}{run('See')}{formatted('2', raised.replace('super', 'sub'))}</w:p>"
+    )
+    assert read(docx(body, related={"styles": styles})).text == "the quokka 1 of 10 m2 sleeps 2.\n\n2 See2\n"

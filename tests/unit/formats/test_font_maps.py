@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pymupdf
 import pytest
 
@@ -55,3 +57,20 @@ def test_forms_of_letters_that_a_font_does_not_name_are_read() -> None:
 )
 def test_a_map_that_is_wrong_is_no_error(character_map: str) -> None:
     assert "Agenda" in extract_pdf(printed([1, 2, 9, 0xFFFF], character_map)).text
+
+
+@pytest.mark.parametrize("letters", ["\u0644\u0627", "\u0644\u0622", "\u0644\u0623", "\u0644\u0625", "\ufedf\ufe8e"])
+@pytest.mark.parametrize("is_form", [True, False])
+@pytest.mark.parametrize("is_numbered", [True, False])
+def test_lam_with_alef_stands_in_the_order_of_reading(letters: str, *, is_form: bool, is_numbered: bool) -> None:
+    typed = unicodedata.normalize("NFKC", letters)
+    forms = {unicodedata.normalize("NFKC", chr(code)): chr(code) for code in range(0xFEF5, 0xFEFC, 2)}
+    ligature = (forms[typed] if is_form else letters).encode("utf-16-be").hex()
+    character_map = (
+        "1 begincodespacerange\n<0000> <ffff>\nendcodespacerange\n6 beginbfchar\n<0001> <feb3>\n"
+        f"<0002> <{ligature}>\n<0003> <fee1>\n<0004> <0020>\n<0005> <0034>\n<0006> <0037>\nendbfchar\nendcmap\n"
+    )
+    word = [3, 2, 1]
+    document = extract_pdf(printed([*word, 4, 5, 6, 4, *word] if is_numbered else word, character_map))
+    whole = f"\u0633{typed}\u0645"
+    assert document.text.split() == ["Agenda", *([whole, "47", whole] if is_numbered else [whole])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from growth import require_linear
 
-from directory_indexer.formats.html import extract_html, extract_svg
+from directory_indexer.formats.html import extract_html, extract_svg, main_part
 
 PAGE = """\
 <!DOCTYPE html>
@@ -222,3 +222,77 @@ def test_a_page_that_scripts_make_is_read_from_its_data_or_has_its_title() -> No
     assert extract_html(page.replace(data, "{broken"), "html").text.rstrip(" ") == "App\n\n"
     assert extract_html(page.replace(data, "[" * 100_000), "html").text.rstrip(" ") == "App\n\n"
     assert "Owls" not in extract_html(f"{page}<p>{LONG}</p>", "html").text
+
+
+RAISED = [
+    ("the quokka<sup>1</sup> sleeps", "the quokka 1 sleeps"),
+    ("the quokka<sup><a href='#n'>1,2</a></sup>.", "the quokka 1,2."),
+    ("the QUOKKA<sup>12</sup>", "the QUOKKA 12"),
+    ("the quokka<sup>a</sup>", "the quokka a"),
+    ("<sup>3</sup>See the report", "3 See the report"),
+    ("10<sup>6</sup> km<sup>2</sup> of H<sub>2</sub>O", "106 km2 of H2O"),
+    ("the 1<sup>st</sup> of XIX<sup>e</sup> and <sup>14</sup>C", "the 1st of XIXe and 14C"),
+    ("it is <sup>1</sup> alone", "it is 1 alone"),
+]
+
+
+@pytest.mark.parametrize(("source", "text"), RAISED)
+def test_a_raised_mark_is_no_part_of_a_word(source: str, text: str) -> None:
+    assert visible(f"<p>{source}</p>") == text
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_a_page_in_a_frame_stands_on_the_lines_of_its_source(quote: str) -> None:
+    frame = "<h2>Sales</h2>\n<p>Up &amp;amp; down</p>"
+    page = f"<h1>Report</h1>\n<iframe title=a\n srcdoc={quote}{frame}{quote}\n>no frames</iframe>\n<p>after</p>"
+
+    document = extract_html(page, "html")
+    assert [line.strip() for line in document.text.split("\n")] == ["Report", "", "Sales", "Up & down", "", "after"]
+    assert [section.headings for section in document.sections] == [("Report",), ("Report", "Sales")]
+
+
+@pytest.mark.parametrize("opened", ["&lt;script>", "<script>", "<!-- ", "<style>", "<b>"])
+def test_what_a_frame_leaves_open_ends_with_it(opened: str) -> None:
+    assert visible(f'<p>one</p><iframe srcdoc="<p>two</p>{opened}"></iframe><p>three</p>') == "one two three"
+
+
+def test_frames_within_code_are_none() -> None:
+    page = """<script>write('<iframe srcdoc="<b>no</b></script><p>yes</p>"></iframe>')</script>"""
+    assert "no" not in visible(page.replace("</script><p>yes</p>", ""))
+    assert visible("""<!-- <iframe srcdoc="<p>no</p>"></iframe> -->yes""") == "yes"
+
+
+@pytest.mark.parametrize(
+    "unit", ["<iframe srcdoc=", '<iframe srcdoc="</iframe>', "<iframe a=' srcdoc=x", "<iframe srcdoc='x'></iframe>"]
+)
+def test_time_grows_with_the_number_of_frames(unit: str) -> None:
+    require_linear(lambda n_frames: extract_html(unit * n_frames, "html"), 20_000)
+
+
+@pytest.mark.parametrize(
+    "comments",
+    [
+        '<section id="comments"><h2>Comments</h2><ol><li>so say readers</li></ol></section>',
+        "<div\n class='post-meta comments-area'><p>Comments</p><div class=comment>so say readers</div></div>",
+        "<p>Comments</p><div class='comment odd'>so say</div><div class='comment even'>readers</div>",
+        "<ol class=commentlist><li>so say readers</ol>",
+        "<div id=Kommentare class=kommentare>so say readers</div>",
+    ],
+)
+@pytest.mark.parametrize("element", ["main", "article"])
+def test_comments_of_readers_below_an_article_are_kept(element: str, comments: str) -> None:
+    page = (
+        f"<nav>Menu</nav><{element}><p>{LONG}</p></{element}><div class=related>Other news</div>{comments}"
+        "<div class=comment-respond>Leave a reply</div><ul id=recentcomments><li>Elsewhere</ul><footer>Imprint</footer>"
+    )
+    text = visible(page)
+    assert "readers" in text
+    assert not any(words in text for words in ("Menu", "Other news", "Leave a reply", "Elsewhere", "Imprint"))
+    main = "".join(main_part(page).partition("<p>")[1:])
+    assert "readers" in main
+    assert "Other news" not in main
+
+
+@pytest.mark.parametrize("unit", ["<div class=comments>", "class=comments ", "<div id=a id='b comments", "comments"])
+def test_time_grows_with_the_number_of_comments(unit: str) -> None:
+    require_linear(lambda n_comments: extract_html("<article>a</article>" + unit * n_comments, "html"), 20_000)

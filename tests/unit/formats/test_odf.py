@@ -341,3 +341,26 @@ def test_files_that_are_embedded_are_members() -> None:
     content = packed("odt", paragraph("text"), {"Object 7": b"a note", "Object 1/content.xml": "<a/>"})
     members = list(open_odf(io.BytesIO(content), "odt", Budget()).members)
     assert [(member.name, member.content) for member in members] == [("Object 7", b"a note")]
+
+
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    styles = "".join(
+        f'<style:style style:name="{name}" style:family="text">'
+        f'<style:text-properties style:text-position="{place} 58%"/></style:style>'
+        for name, place in (("T1", "super"), ("T2", "sub"))
+    )
+
+    def span(text: str, style: str) -> str:
+        return f'<text:span text:style-name="{style}">{text}</text:span>'
+
+    body = paragraph(f"the quokka{span('1', 'T1')} of 10 m{span('2', 'T1')} H{span('2', 'T2')}O, CAT{span('2', 'T2')}")
+    assert read(packed("odt", body + paragraph(f"{span('2', 'T1')}See"), automatic=styles)).text == (
+        "the quokka 1 of 10 m2 H2O, CAT2\n\n2 See\n"
+    )
+
+
+def test_help_for_filling_in_a_cell_is_not_in_it() -> None:
+    message = f"<table:help-message>{paragraph('type a number')}</table:help-message>"
+    validations = f"<table:content-validations><table:content-validation>{message}</table:content-validation>"
+    body = f"{validations}</table:content-validations>{table('Sheet', row(cell('quokka')))}"
+    assert read(packed("ods", body), "a.ods").text.endswith("\n\n| quokka |\n")

@@ -485,3 +485,22 @@ def test_sections_are_sorted_start_at_the_start_and_have_a_place_each() -> None:
     assert starts(document.sections) == sorted(set(starts(document.sections)))
     assert document.sections[0].start == 0
     assert {section.page for section in document.sections} == set(range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("spans", "text"),
+    [
+        (["the QUOKKA", "^1", " sleeps in the shade."], "the QUOKKA 1 sleeps in the shade."),
+        (["the na\u00efve", "^12", " quokka sleeps"], "the na\u00efve quokka sleeps 12"),
+        (["^3", "See the report."], "3 See the report."),
+        (["on 10 m", "^2", " of the island"], "on 10 m2 of the island"),
+        (["dated by ", "^14", "C alone"], "dated by 14C alone"),
+    ],
+)
+def test_a_raised_mark_is_no_part_of_a_word(spans: list[str], text: str) -> None:
+    paper, x = Paper().page(), float(LEFT)
+    for span in spans:
+        size, raised = (7, 4) if span.startswith("^") else (11, 0)
+        paper.at(x, 100 - raised, span.lstrip("^"), size=size)
+        x += pymupdf.get_text_length(span.lstrip("^"), fontsize=size)
+    assert paper.document().text == text

@@ -122,3 +122,10 @@ def test_a_picture_says_what_is_said_of_it_unless_that_is_the_name_of_its_file()
     picture = "<p:pic><p:nvPicPr><p:cNvPr name='Picture 3' descr='{}'/></p:nvPicPr></p:pic>"
     slide = shape("text") + picture.format("a motmot") + picture.format("C:\\My pictures\\IMG 7.JPG")
     assert read(pptx({"slide1": slide})).text == "text\n\na motmot\n"
+
+
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    runs = [("the quokka", ""), ("1", "30000"), (" eats H", "0"), ("2", "-25000"), ("O on 10 m", ""), ("2", "30%")]
+    written = "".join(f'<a:r><a:rPr baseline="{baseline}"/><a:t>{text}</a:t></a:r>' for text, baseline in runs)
+    slide = f"<p:sp><p:txBody><a:p>{written}<a:r><a:t>.</a:t></a:r></a:p></p:txBody></p:sp>"
+    assert read(pptx({"slide1": slide})).text == "the quokka 1 eats H2O on 10 m2.\n"

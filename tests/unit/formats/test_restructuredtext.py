@@ -68,3 +68,17 @@ def test_titles_are_nested_in_the_order_of_their_adornments() -> None:
 )
 def test_what_only_looks_like_a_title_is_none(text: str) -> None:
     assert [section.headings for section in extract_restructuredtext(text, "restructuredtext").sections] == [()]
+
+
+def test_notes_of_nothing_but_release_candidates_are_kept() -> None:
+    text = (
+        "Release notes\n=============\n\n1.0rc2 (2026-03-01)\n-------------------\n\n* A fix.\n\n"
+        "1.0rc1\n------\n\n.. rc-only\n\n* First.\n"
+    )
+    document = extract_restructuredtext(text, "restructuredtext")
+    assert document.text == text
+    assert [section.headings[-1:] for section in document.sections] == [
+        ("Release notes",),
+        ("1.0rc2 (2026-03-01)",),
+        ("1.0rc1",),
+    ]
