@@ -39,7 +39,8 @@ class TextMatch(NamedTuple):
     `named` says of each term whether it occurs in heading, title or path. Of branches joined by `OR`, only the one
     counts that the text has most of; `total_weight` is that of the terms that count. `coverage` is the weight of the
     terms that the passage or the text above it has at all, as a share of all terms. `typed` is the share of the query's
-    information that occurs in the form that was typed, 1 only for all of it.
+    information that occurs in the form that was typed, 1 only for all of it. `rare` are the typed words in the passage
+    that hardly any other has.
 
     `weighted_counts` and `weighted_length` include the passages beside it, each by its share of the file.
     """
@@ -52,6 +53,7 @@ class TextMatch(NamedTuple):
     total_weight: float = 0.0
     coverage: float = 0.0
     typed: float = 0.0
+    rare: frozenset[str] = frozenset()
 
 
 class _TextWords(NamedTuple):
@@ -146,7 +148,11 @@ class Matcher:
         own = self._count_passage(text)
         above = self._words_of(names) if self._extra.may_occur(names) else _NO_WORDS
         named = self._terms_among(above, names) if above.words else frozenset[int]()
-        typed = self._share_of_typed(text, own, above) if self._typed else 0.0
+        in_passage = self._typed_in(self._words_of_passage(text, own)) if self._typed else []
+        typed = self._share_of_typed(in_passage, above) if self._typed else 0.0
+        rare = frozenset(
+            word.text for word, is_there in zip(self._typed, in_passage, strict=True) if is_there and word.is_rare
+        )
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
@@ -155,9 +161,7 @@ class Matcher:
             weighted = tuple([first + share * math.fsum(rest) for first, *rest in counts])
             length += share * sum(other.n_words for other in others)
         coverage = self._share(own.counts, are_named, self._total)
-        match = TextMatch(
-            own.counts, are_named, own.n_words, weighted, length, self._total, coverage=coverage, typed=typed
-        )
+        match = TextMatch(own.counts, are_named, own.n_words, weighted, length, self._total, coverage, typed, rare)
         return self._without_unmatched_branches(match) if self._branches else match
 
     def _count_passage(self, text: str) -> _CountedText:
@@ -237,9 +241,8 @@ class Matcher:
         words = split_into_words(text)
         return _TextWords(words, self._extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
 
-    def _share_of_typed(self, text: str, own: _CountedText, above: _TextWords) -> float:
+    def _share_of_typed(self, in_passage: Sequence[bool], above: _TextWords) -> float:
         """Return the share of the information of the typed words that a passage or the text above it has."""
-        in_passage = self._typed_in(self._words_of_passage(text, own))
         if all(in_passage):
             return 1.0
         in_names = self._typed_in(above)
@@ -404,7 +407,7 @@ class TypedText:
     @property
     def has_signs(self) -> bool:
         """Whether the words of the index leave out some characters of the query."""
-        return any(not re.fullmatch(r"\w+", word) for word in self._needles)
+        return any(not re.fullmatch(r"[^\W_]+", word) for word in self._needles)
 
     def may_be_higher(self, share: float) -> bool:
         """Whether the level of a passage depends on more than the share of the words that it has.

@@ -134,18 +134,22 @@ def cut_below_threshold(hits: Sequence[Scored], *, by_words_alone: bool) -> tupl
 def _apply_same_file_penalty(matches: Sequence[ScoredCandidate]) -> list[tuple[float, ScoredCandidate]]:
     """Penalise further passages of a file, more strongly the more files there are among the candidates.
 
-    Passages far from the earlier ones are not penalised: a long document has more than one subject. In a document that
-    the query names, any passage may be the answer.
+    Passages far from the earlier ones are not penalised: a long document has more than one subject. Nor are those with
+    a rare word of the query that the earlier ones lack. In a document that the query names, any passage may be the
+    answer.
     """
     step = _SAME_FILE_PENALTY * len({match.candidate.path for match in matches}) / len(matches)
     named = _named_documents(matches)
     before: defaultdict[FilePath, list[int]] = defaultdict(list)
+    rare_before: defaultdict[FilePath, set[str]] = defaultdict(set)
     scored = []
     for match in matches:
         path, ordinal = match.candidate.path, match.candidate.ordinal
-        n_near = 0 if path in named else sum(abs(ordinal - other) <= _NEAR for other in before[path])
+        is_exempt = path in named or not match.rare <= rare_before[path]
+        n_near = 0 if is_exempt else sum(abs(ordinal - other) <= _NEAR for other in before[path])
         scored.append((match.score - step * min(n_near, _MAX_PENALISED), match))
         before[path].append(ordinal)
+        rare_before[path] |= match.rare
     return sorted(scored, key=lambda pair: (-pair[0], tie_breaker(pair[1].candidate)))
 
 

@@ -146,14 +146,17 @@ def _typed_word(word: QueryWord, planned: Sequence[TermQuery], vocabulary: Vocab
     if word.kind is WordKind.PLAIN and (signed := _plan_signed(word, vocabulary)):
         return signed
     rarest = min((part.term for part in planned), key=lambda term: term.n_chunks)
-    information = _inverse_document_frequency(rarest, vocabulary.n_chunks)
     if word.kind is WordKind.WILDCARD:
+        information = _inverse_document_frequency(rarest, vocabulary.n_chunks)
         return TypedWord(word.text, planned[0].term.forms, (), planned[0].phrases, information)
     joined = () if is_gram(word.tokens[0]) else ("".join(word.tokens),)
     forms = {*joined, *word.tokens[:1]} if len(word.tokens) == 1 else {*joined}
     forms |= {*other_spellings(word.text)}
     phrases = (fts_phrase(word.tokens), *map(_gram_phrase, sorted(forms)))
     row = word.tokens if word.tokens[1:] else ()
+    if not row and (n_typed := sum(vocabulary.counts(sorted(forms)).values())):
+        rarest = rarest._replace(n_chunks=n_typed)  # its other forms, which may be common, were not typed
+    information = _inverse_document_frequency(rarest, vocabulary.n_chunks)
     is_rare = 0 < rarest.n_chunks <= _MAX_RARE_CHUNKS
     return TypedWord(word.text, frozenset(forms), row, tuple(dict.fromkeys(phrases)), information, is_rare)
 

@@ -27,7 +27,7 @@ class ScoredCandidate(NamedTuple):
 
     `penalty` is its penalty for accompanying code, `named` the share of the query that its file name or title has, and
     `coverage` the share of the query's information that the passage has. If it `is_readable`, its quality rests on its
-    cosine, too.
+    cosine, too. `rare` are the typed words in it that hardly any other passage has.
     """
 
     candidate: Candidate
@@ -38,6 +38,7 @@ class ScoredCandidate(NamedTuple):
     named: float = 0.0
     coverage: float = 0.0
     is_readable: bool = False
+    rare: frozenset[str] = frozenset()
 
 
 def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[ScoredCandidate]:
@@ -109,6 +110,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
                 named=named[candidate.path],
                 coverage=matches[at].coverage,
                 is_readable=readable[at],
+                rare=matches[at].rare,
             )
         )
     return sorted(scored, key=lambda entry: (-entry.score, tie_breaker(entry.candidate)))

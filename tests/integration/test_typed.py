@@ -38,6 +38,11 @@ TEXTS = {
     "bundle.js": f"{';'.join(f'function f{at}(){{}}' for at in range(400))};kestrelRanges();{'x' * 3000};range()",
     "page.html": "{% extends 'base.html' %}\n<p id=\"harbourStatus\">Open</p>\n<script>moorBoat()</script>",
     "json.md": "The importer takes --json to write rows, and #34 asked for it.",
+    "signs.py": f"class Sea:\n    def __kelp__(self):\n        return {' + '.join(f'self.x{at}' for at in range(60))}\n",
+    "quay.md": "\n\n".join(
+        f"# Part {number}\n\n{sentence} {'The boats lie at the quay and the nets are dry. ' * 40}"
+        for number, sentence in enumerate(["The river branched here.", "It is calm.", "A cormorant sat on the pole."])
+    ),
     "copies/report (1).md": "The colugo report of the spring.",
     "copies/report.md": "The colugo report of the spring.",
 }
@@ -53,7 +58,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     for number in range(30):
         index.write(f"notes/{number}.md", f"Note {number} is about the budget, the branch, the rest and the commit.\n")
     for number in range(500):
-        index.write(f"rows/{number}.md", f"Row {number} of json: 34 more.\n")
+        index.write(f"rows/{number}.md", f"Row {number} of json: 34 more. {'Kelp.' * (number < 300)}\n")
     index.run()
     yield index
     index.close()
@@ -94,6 +99,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         ("Mueller", "street.md"),
         ("Grossroehrsdorf", "street.md"),
         ("was about the budget of the harbour", "meeting.md"),
+        ("__kelp__", "signs.py"),
     ],
 )
 @pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
@@ -113,6 +119,17 @@ def test_a_word_within_others_is_named_in_the_answer(typed: Index) -> None:
 def test_a_copy_stands_behind_its_original(typed: Index) -> None:
     (hit,) = typed.search("colugo", mode=SearchMode.KEYWORD)
     assert hit.path.endswith("/copies/report.md")
+
+
+@pytest.mark.parametrize("mode", [SearchMode.KEYWORD, SearchMode.HYBRID])
+def test_each_passage_of_a_file_with_another_rare_word_is_shown(typed: Index, mode: SearchMode) -> None:
+    hits = typed.searcher.search(typed.request("branched cormorant", mode=mode, only_good=True)).hits
+    assert [hit.path.endswith("/quay.md") for hit in hits[:2]] == [True, True]
+    with typed.docstore.snapshot() as snapshot:
+        chunks = snapshot.chunks.by_id([hit.chunk_id for hit in hits[:2]])
+    both = "".join(chunks[hit.chunk_id].chunk.text for hit in hits[:2])
+    assert "branched" in both
+    assert "cormorant" in both
 
 
 @pytest.mark.parametrize("query", ["בית", "לתינוק"])
