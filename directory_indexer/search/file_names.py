@@ -1,7 +1,7 @@
 """Search for files and directories by name; those that a query names rank before hits in texts.
 
-A file with text is represented by its best passage, or else its first; by its first, too, if its whole name was typed.
-Files without text and directories have no passages: a directory is represented by a list of its files.
+A file with text is represented by its best passage, or else its first. Files without text and directories have no
+passages: a directory is represented by a list of its files.
 """
 
 from __future__ import annotations
@@ -110,8 +110,7 @@ def merge_named_files(
         texts = texts[: max(request.limit - len(named.places), 0)]
     paths = {hit.path for hit in texts}
     places = [*first, *(place for place in others if place.path not in paths)]
-    firsts = [place for place in places if place.match is NameMatch.WHOLE or place.path not in best]
-    passages = best | _first_passages(snapshot, firsts, request)
+    passages = best | _first_passages(snapshot, [place for place in places if place.path not in best], request)
     return merge_named_hits([_hit_of_named_path(snapshot, place, passages.get(place.path)) for place in places], texts)
 
 

@@ -27,14 +27,6 @@ TRIAL = (
 """The names of files in three repositories, code and documents, each in a place of its own."""
 
 
-def test_a_file_whose_whole_name_is_typed_is_shown_from_its_beginning(index: Index) -> None:
-    filler = "".join(f"Nothing of interest is in paragraph {number}.\n\n" for number in range(200))
-    index.write("sessions.py.md", f"# Beginning\n\n{filler}# End\n\nThe sessions of sessions.py.md end here.\n")
-    index.run()
-    hit = index.search("sessions.py.md")[0]
-    assert (hit.named is not None, hit.start_line) == (True, 1)
-
-
 @pytest.fixture
 def trial(index: Index) -> Index:
     names = [name.rpartition("/")[2] for name in TRIAL]
