@@ -78,6 +78,11 @@ class Note(NamedTuple):
         return f"{self.text}; {self.command}" if self.command else self.text
 
 
+def not_by_meaning(n_passages: int) -> str:
+    """Return what people read of passages that have no vector yet; every text that counts them ends so."""
+    return f"{'is' if n_passages == 1 else 'are'} not searchable by meaning yet"
+
+
 def prefix_note(note: Note, prefix: str) -> Note:
     """Return a note with a prefix."""
     return note._replace(text=f"{prefix}: {note.text}", key=note.key and f"{prefix}: {note.key}")

@@ -12,7 +12,7 @@ from typing import Final
 
 from directory_indexer.core.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.notes import Note, NoteKind
+from directory_indexer.core.notes import Note, NoteKind, not_by_meaning
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.storage.documents.incomplete_files import CoverageGap
 from directory_indexer.storage.documents.store import Snapshot
@@ -32,7 +32,7 @@ _NAMES_OF_REASONS: Final = {
     "no text": ("file without text", "files without text"),
     "waiting": ("scanned page that waits for OCR", "scanned pages that wait for OCR"),
     "unreadable": ("scanned page that OCR cannot read", "scanned pages that OCR cannot read"),
-    "refused": ("passage that the provider refuses to embed", "passages that the provider refuses to embed"),
+    "refused": ("passage that the provider refuses", "passages that the provider refuses"),
 }
 _NAMES_OF_REASONS_IF_WEAK: Final = {
     "binary": ("file of no known format", "files of no known format"),
@@ -142,16 +142,16 @@ def embedding_warnings(
         # The new vectors answer once every chunk of the index has one.
         n_waiting, n_total = snapshot.embedding_queue.count(), snapshot.chunks.count()
         status = f"{n_waiting:,} of all {n_total:,} passages {'wait' if n_waiting > 1 else 'waits'}"
-        note = f"{status} to be embedded again; until then {former.space.name} answers"
+        note = f"{status} for the new model; until then {former.space.name} answers"
         yield Note(note, NoteKind.EMBEDDING)
         return
     holders = _holder_ids(scopes)
     if n_waiting := snapshot.chunks.count_waiting(holders):
         n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
-        are = "are" if n_waiting > 1 else "is"
-        note = f"{n_waiting:,} of {passages} {are} not embedded yet: {_describe_embedded_so_far(making)}"
-        yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are embedded yet")
+        so_far = _describe_embedded_so_far(making, n_waiting)
+        note = f"{n_waiting:,} of {passages} {not_by_meaning(n_waiting)}: {so_far}"
+        yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are searchable by meaning yet")
 
 
 def _holder_ids(scopes: Sequence[Scope]) -> frozenset[int] | None:
@@ -160,9 +160,9 @@ def _holder_ids(scopes: Sequence[Scope]) -> frozenset[int] | None:
     return frozenset().union(*parts) if len(parts) == len(scopes) else None
 
 
-def _describe_embedded_so_far(embedder: OnDemandEmbedder | None) -> str:
+def _describe_embedded_so_far(embedder: OnDemandEmbedder | None, n_waiting: int) -> str:
     if embedder is None or not embedder.embedded:
-        return "they are found by words alone"
+        return f"{'they are' if n_waiting > 1 else 'it is'} found by words alone"
     n_others = len(embedder.not_embedded - embedder.embedded)
     were = "was" if len(embedder.embedded) == 1 else "were"
     rest = f", and {n_others} by words alone" if n_others else ""

@@ -16,6 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS, kind_for_alias, kind_names
 from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_words
+from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.ranking.languages import is_function_word
 from directory_indexer.ranking.query import Filters, Query, WordKind, parse_query
 from directory_indexer.search.coverage_warnings import may_be_of_kind
@@ -30,6 +31,10 @@ with lazily:
 _DATE_FILTERS = ("since:", "until:")
 _MAX_CODE_LENGTH = 3
 _MAX_SIMILAR = 6
+_MIN_LIKENESS_OF_TYPES = 0.6
+_MIN_LIKENESS = 0.85
+"""At 0.8, `its:` would be taken for `is:`, and `too:` for `to:`; at 0.75, `form:` for `from:`."""
+_FIELD_NAMES = tuple(field.word for field in FIELDS)
 _ONLY_EXCLUDES_NOTE = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
@@ -113,6 +118,7 @@ def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_suggest_types(name)}"
     yield from _invalid_dates(query)
+    yield from _misspelt_fields(query)
     if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
         yield f"no indexed file here meets {' '.join(filters)}"
 
@@ -121,6 +127,19 @@ def _invalid_dates(query: Query) -> Iterator[str]:
     for word in query.words:
         if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
             yield f"{word.text} is searched for as words: a date is written as 7d, last week or 2026-01-31"
+
+
+def _misspelt_fields(query: Query) -> Iterator[str]:
+    for word in query.words:
+        name, _, text = word.text.lower().partition(":")
+        if (
+            word.kind is WordKind.PHRASE
+            or not text
+            or not (field := _nearest(name, _FIELD_NAMES, cutoff=_MIN_LIKENESS))
+        ):
+            continue
+        value = text if field != "type" or _is_type(text) else _nearest_type(text) or text
+        yield f"{word.text} is searched for as words; did you mean {field}:{value}?"
 
 
 def _is_mixed(group: Sequence[Query]) -> bool:
@@ -133,10 +152,19 @@ def _is_type(name: str) -> bool:
 
 
 def _suggest_types(name: str) -> str:
-    similar = difflib.get_close_matches(name.lower(), (*GROUPS, *kind_names()), n=_MAX_SIMILAR)
-    # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
-    nearest = min(similar, key=lambda kind: (sorted(kind) != sorted(name.lower()), similar.index(kind)), default="")
+    nearest = _nearest_type(name)
     return f"did you mean {nearest}?" if nearest else f"types are languages and formats, and {', '.join(GROUPS)}"
+
+
+def _nearest_type(name: str) -> str:
+    return _nearest(name.lower(), (*GROUPS, *kind_names()), cutoff=_MIN_LIKENESS_OF_TYPES)
+
+
+def _nearest(name: str, names: Sequence[str], *, cutoff: float) -> str:
+    """Return the name that is most like what was typed, or ""."""
+    similar = difflib.get_close_matches(name, names, n=_MAX_SIMILAR, cutoff=cutoff)
+    # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
+    return min(similar, key=lambda near: (sorted(near) != sorted(name), similar.index(near)), default="")
 
 
 def _written_filters(required: Filters) -> list[str]:

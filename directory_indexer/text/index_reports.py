@@ -11,6 +11,7 @@ from typing import Final
 
 from directory_indexer.core.files import SkippedFile, SkipReason
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.notes import not_by_meaning
 from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.status import StatusReport, WaitingVectors
 from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
@@ -58,8 +59,8 @@ def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False)
     yield from _masked_lines(report)
     yield from _page_lines(report)
     yield fact_line("passages", f"{report.n_chunks:,} written")
-    vectors = {"computed": report.n_embedded, "reused": report.n_reused, "waiting": report.n_pending}
-    yield fact_line("vectors", format_counts(vectors, ", "))
+    by_meaning = {"new": report.n_embedded, "known before": report.n_reused, "waiting": report.n_pending}
+    yield fact_line("by meaning", format_counts(by_meaning, ", "))
     yield from _detail_lines(report, paths=paths, verbose=verbose)
 
 
@@ -76,7 +77,7 @@ def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Ite
     yield from _masked_lines(report)
     yield from _page_lines(report)
     if report.n_pending and embeds:
-        yield fact_line("waiting", f"{count(report.n_pending, 'passage')} for vectors")
+        yield fact_line("waiting", f"{count(report.n_pending, 'passage')} {not_by_meaning(report.n_pending)}")
     yield from _detail_lines(report, paths=paths, verbose=False)
     if report.n_added:
         yield fact_line("next", 'dirindex search "…"')
@@ -146,7 +147,7 @@ def plan_lines(
     if estimate.n_possible_scans:
         files = count(estimate.n_possible_scans, "PDF or picture", "PDFs and pictures")
         yield fact_line("OCR", f"scanned pages of {files} to read are not known yet")
-    yield fact_line("to embed", f"about {count(estimate.n_tokens, 'token')} with {estimate.space_name}")
+    yield fact_line("by meaning", f"about {count(estimate.n_tokens, 'token')} to read with {estimate.space_name}")
     for work in estimate.redone:
         yield fact_line("to redo", work)
     yield line(Span("nothing was written", Style.NOTE))
@@ -230,7 +231,7 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         yield line("no directory is indexed; add one: dirindex index PATH")
         return
     rows = [
-        ("words", "meaning", "to embed", "files", "size", "indexed"),
+        ("words", "meaning", "remaining", "files", "size", "indexed"),
         *(_directory_cells(directory, now=now) for directory in directories),
     ]
     if not any(directory.n_tokens_to_embed for directory in directories):
@@ -279,11 +280,12 @@ def _scan_lines(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Ite
 
 def _waiting_lines(waiting: WaitingVectors) -> Iterator[Line]:
     if waiting.n_chunks:
-        cover = ", found roughly by meaning so far" if waiting.is_covered else ""
+        cover = ", but roughly" if waiting.is_covered else ""
         cost = f"{waiting.n_tokens:,} tokens"
         if waiting.seconds is not None:
             cost += f", about {duration(waiting.seconds)}"
-        yield fact_line("waiting", f"{count(waiting.n_chunks, 'passage')} for vectors{cover}: {cost} to embed")
+        passages = f"{count(waiting.n_chunks, 'passage')} {not_by_meaning(waiting.n_chunks)}"
+        yield fact_line("waiting", f"{passages}{cover}: {cost}")
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:
@@ -310,7 +312,7 @@ def _format_answering(report: StatusReport) -> str:
         return "none yet"
     dimensions = f", {space.dimensions} dimensions" if space.dimensions else ""
     following = report.next_space
-    until = f", until all is embedded with {following.model} ({following.provider})" if following else ""
+    until = f", until all is searchable with {following.model} ({following.provider})" if following else ""
     return f"{space.model} ({space.provider}{dimensions}){until}"
 
 

@@ -176,9 +176,9 @@ def collection_lines(collections: Iterable[CollectionEntry]) -> Iterator[Line]:
     width = max((len(collection.name) for collection in collections), default=0)
     for collection in collections:
         n_documents = sum(collection.documents.values())
-        passages = count(collection.chunks, "passage")
+        passages = f"{count(collection.chunks, 'passage')}, {collection.embedded:,} searchable by meaning"
         holds = f"{count(n_documents, 'document')}, {count(collection.files, 'file')}, {passages}"
-        yield line(Span(collection.name.ljust(width), Style.PATH), f"  {holds}, {collection.embedded:,} embedded")
+        yield line(Span(collection.name.ljust(width), Style.PATH), f"  {holds}")
         if collection.description:
             yield line(Span(single_line(collection.description), Style.NOTE), indent=2)
 

@@ -544,7 +544,7 @@ def test_status_tells_of_each_directory_what_embedding_the_rest_costs(indexed: S
     assert costs == {str(indexed.docs): (0, 0), str(other): waiting}
     assert waiting > (0, 0)
     header, done, waits = indexed.run("status").stdout.splitlines()[:3]
-    assert "to embed" in header
+    assert "remaining" in header
     assert ("   - " in done, "0.0 s" in waits) == (True, True)
 
 

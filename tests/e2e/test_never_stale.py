@@ -25,7 +25,7 @@ _DIRINDEX = Path(sys.executable).with_name("dirindex")
 _N_FILES = 40
 _N_MANY = 400
 _SAID = re.compile(r"changed since|every directory could be checked|could not be looked|may not be in the index yet")
-_SAID_OF_SIMILAR = re.compile(rf"{_SAID.pattern}|not embedded yet|\"error\"")
+_SAID_OF_SIMILAR = re.compile(rf"{_SAID.pattern}|not searchable by meaning yet|\"error\"")
 """Similar files are those with similar vectors; how many wait for theirs is said."""
 _N_PAIRS: Final = 60
 _CROWDED: Final = 0.01

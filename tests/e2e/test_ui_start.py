@@ -122,6 +122,24 @@ def test_who_searches_without_an_index_is_led_to_adding_a_directory(browser: Bro
         expect(page.locator(".stand")).to_contain_text("1 file")
 
 
+def test_tab_completes_the_path_of_a_directory_and_then_leads_on(browser: Browser, tmp_path: Path) -> None:
+    for name in ("garden/carrots", "garden/cabbages"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+    with begun(PageServer(tmp_path / "data", HOME=str(tmp_path / "home")), browser, tmp_path) as page:
+        page.get_by_role("button", name="Another directory").click()
+        field, options = page.locator("#directory"), page.locator("dialog datalist option")
+        field.fill(f"{tmp_path}/home/ga")
+        expect(options).to_have_count(1)
+        page.keyboard.press("Tab")
+        expect(field).to_have_value(f"{tmp_path}/home/garden/")
+        expect(options).to_have_count(2)
+        page.keyboard.press("Tab")
+        expect(field).to_have_value(f"{tmp_path}/home/garden/ca")
+        expect(field).to_be_focused()
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("dialog").locator("button[type=submit]")).to_be_focused()
+
+
 @pytest.mark.slow
 def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(
     server: PageServer, browser: Browser, admitted: Path, papers: tuple[Path, Path]

@@ -221,7 +221,7 @@ def test_an_answer_counts_what_waits_in_the_directories_where_it_looked(tmp_path
         return reader.result("lentils", scope=(file_path(tmp_path / name),)).degraded
 
     assert remarks("docs") == ()
-    assert remarks("more") == ("1 of 1 passage is not embedded yet: they are found by words alone",)
+    assert remarks("more") == ("1 of 1 passage is not searchable by meaning yet: it is found by words alone",)
     index.cluster.close()
     index.close()
 

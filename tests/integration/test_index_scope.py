@@ -91,7 +91,7 @@ def run_of(index: Index, number: int) -> RunRecord:
 
 def remarks(index: Index, *queries: str, **options: object) -> tuple[str, ...]:
     request = SearchRequest(queries[0], queries=queries[1:], **options)  # type: ignore[arg-type]
-    return tuple(note for note in index.searcher.search(request).degraded if "embedded" in note)
+    return tuple(note for note in index.searcher.search(request).degraded if "by meaning" in note)
 
 
 def test_a_run_over_one_directory_embeds_and_recognises_nothing_of_another(index: Index, engine: FakeEngine) -> None:
@@ -199,14 +199,16 @@ def test_an_answer_says_what_is_not_embedded_where_it_looked(index: Index) -> No
     assert remarks(index, "carrots", "leeks", **in_notes) == ()
     assert remarks(index, "carrots path:notes") == ()
     assert remarks(index, "zeppelin", "leeks path:notes") == (
-        "8 of 10 passages are not embedded yet: they are found by words alone",
+        "8 of 10 passages are not searchable by meaning yet: they are found by words alone",
     )
     assert remarks(index, "ledger", **in_code) == (
-        "8 of 8 passages are not embedded yet: they are found by words alone",
+        "8 of 8 passages are not searchable by meaning yet: they are found by words alone",
     )
-    assert remarks(index, "ledger path:3.md") == ("1 of 1 passage is not embedded yet: they are found by words alone",)
+    assert remarks(index, "ledger path:3.md") == (
+        "1 of 1 passage is not searchable by meaning yet: it is found by words alone",
+    )
     assert remarks(index, "ledger path:3.md", embedding_seconds=9.0) == (
-        "1 of 1 passage is not embedded yet: 1 of them was judged by meaning for this question",
+        "1 of 1 passage is not searchable by meaning yet: 1 of them was judged by meaning for this question",
     )
 
 
@@ -254,9 +256,9 @@ def test_first_vectors_of_another_directory_stay_when_those_of_one_are_made_anew
 
 def test_an_answer_counts_what_waits_in_many_files(large: Index) -> None:
     [note] = remarks(large, "ledger", scope=(file_path(large.root.parent / "many"),))
-    assert note == "600 of the passages there are not embedded yet: they are found by words alone"
+    assert note == "600 of the passages there are not searchable by meaning yet: they are found by words alone"
     [note] = remarks(large, "ledger path:many/1")
-    assert note == "111 of 111 passages are not embedded yet: they are found by words alone"
+    assert note == "111 of 111 passages are not searchable by meaning yet: they are found by words alone"
 
 
 @pytest.mark.timeout(60)

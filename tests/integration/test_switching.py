@@ -109,7 +109,7 @@ def test_while_a_switch_is_under_way_the_old_vectors_answer_with_the_old_model(i
     for number in (0, 11, 12, N_FILES - 1):
         assert by_meaning(index, f"town{number:02}") == [f"{number:02}.md"]
     [notice] = index.searcher.search(index.request("town07")).degraded
-    assert notice == f"12 of all 24 passages wait to be embedded again; until then {old.space.name} answers"
+    assert notice == f"12 of all 24 passages wait for the new model; until then {old.space.name} answers"
 
 
 def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_model(

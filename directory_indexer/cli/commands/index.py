@@ -138,7 +138,7 @@ def index(call: IndexCall) -> ExitCode:
     if call.watch:
         with contextlib.ExitStack() as stack:
             if embeds_in_background:
-                output.notes(["embedding goes on in the background; dirindex status shows how far it is"])
+                output.notes(["search by meaning improves in the background; dirindex status shows how far it is"])
                 embedding = app.embedding_process(_scope(app, directories))
                 embedding.start()
                 stack.callback(embedding.stop)

@@ -36,7 +36,7 @@ def test_the_summary_of_a_run_adds_up(index_report: IndexReport) -> None:
         "changes    12 added, 3 changed, 1 moved, 2 removed",
         "ignored    14 by rules",
         "passages   420 written",
-        "vectors    300 computed, 100 reused, 20 waiting",
+        "by meaning 300 new, 100 known before, 20 waiting",
         "skipped    3 binary, 2 too large",
         "missing    /mnt/usb",
         "failed     1, tried again by the next run",
@@ -65,7 +65,7 @@ def test_a_run_without_anything_to_do_says_so() -> None:
         "changes    none",
         "ignored    0 by rules",
         "passages   0 written",
-        "vectors    none",
+        "by meaning none",
     ]
 
 
@@ -98,7 +98,7 @@ def test_on_a_terminal_a_run_that_was_stopped_promises_nothing() -> None:
     report = IndexReport(Outcome.INTERRUPTED, 23, n_added=32, n_pending=40)
     lines = plain(summary_lines(report, paths=AT_HOME, embeds=True)).splitlines()
     assert lines[0] == "stopped after 23 s; run it again to go on from here"
-    assert "waiting    40 passages for vectors" in lines
+    assert "waiting    40 passages are not searchable by meaning yet" in lines
 
 
 @pytest.mark.parametrize("outcome", [Outcome.INTERRUPTED, Outcome.OUT_OF_TIME])
@@ -117,12 +117,12 @@ def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: Ind
 
 def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
     assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
-        "words  meaning  to embed                         files     size        indexed  directory",
-        " 99 %     21 %      49 s  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
-        "    -        -         -                             0      0 B          never  /mnt/usb  not available",
+        "words  meaning  remaining                         files     size        indexed  directory",
+        " 99 %     21 %       49 s  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
+        "    -        -          -                             0      0 B          never  /mnt/usb  not available",
         "",
         "skipped    3 binary, 2 too large",
-        "waiting    4,400 passages for vectors, found roughly by meaning so far: 882,000 tokens, about 49 s to embed",
+        "waiting    4,400 passages are not searchable by meaning yet, but roughly: 882,000 tokens, about 49 s",
         "failed     1, tried again by the next run",
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
@@ -178,7 +178,7 @@ def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate:
         "update     ~/notes/changed.md",
         "remove     ~/notes/old.md",
         "fail       ~/notes/scan.pdf  page 3 cannot be read",
-        "to embed   about 768 tokens with ollama/nomic-embed-text with 'search_document: '",
+        "by meaning about 768 tokens to read with ollama/nomic-embed-text with 'search_document: '",
         "nothing was written",
     ]
 

@@ -162,7 +162,7 @@ export const words = {
     onDisk: "Index on disk",
     upToDate: "Everything is up to date.",
     empty: "Nothing is indexed yet. Add a directory to search it.",
-    waiting: (n, span) => `${count(n, "passage is", "passages are")} found by words alone so far${span ? `; by meaning, too, in about ${span}` : ""}.`,
+    waiting: (n, span) => `${count(n, "passage is", "passages are")} not searchable by meaning yet${span ? `, but in about ${span}` : ""}.`,
   },
 
   map: {
@@ -298,7 +298,7 @@ export const words = {
     by: "Group by",
     ways: { directory: "Directory", topic: "Topic" },
     found: (n) => `${count(n, "passage", "passages")} around it, nearest first.`,
-    none: "It has no neighbours yet: no other document has vectors.",
+    none: "It has no neighbours yet: no other document is searchable by meaning.",
     how: "The nearer to the middle, the nearer in meaning. Passages on the same side are alike.",
     nearness: (value) => `Similarity ${value} of 1`,
     from: "Its neighbours",

@@ -66,9 +66,28 @@ export function openAdding({ path = "", onAdded }) {
     shown.replaceChildren();
     dialog.confirm.textContent = words.adding.look;
   });
+  input.addEventListener("keydown", (event) => {
+    if (event.key !== "Tab" || event.shiftKey) return;
+    event.preventDefault();
+    const path = completed(input.value, [...paths.children].map((option) => option.value));
+    if (path === input.value) return dialog.confirm.focus();
+    input.value = path;
+    input.dispatchEvent(new Event("input"));
+  });
   if (path) dialog.submit();
   else complete();
   (path ? dialog.confirm : input).focus();
+}
+
+// A path as far as all directories that continue it agree, as in a shell; a single one is entered.
+function completed(typed, directories) {
+  const found = typed ? directories.filter((directory) => directory.startsWith(typed)) : [];
+  if (found.length === 1) return `${found[0].replace(/\/$/, "")}/`;
+  return found.slice(1).reduce((shared, directory) => {
+    let length = shared.length;
+    while (!directory.startsWith(shared.slice(0, length))) length--;
+    return shared.slice(0, length);
+  }, found[0] ?? typed);
 }
 
 function whatItAdds(looked) {
