@@ -38,7 +38,7 @@ TEXTS = {
     "bundle.js": f"{';'.join(f'function f{at}(){{}}' for at in range(400))};kestrelRanges();{'x' * 3000};range()",
     "page.html": "{% extends 'base.html' %}\n<p id=\"harbourStatus\">Open</p>\n<script>moorBoat()</script>",
     "json.md": "The importer takes --json to write rows, and #34 asked for it.",
-    "signs.py": f"class Sea:\n    def __kelp__(self):\n        return {' + '.join(f'self.x{at}' for at in range(60))}\n",
+    "signs.py": f"class A:\n    def __kelp__(self):\n        return {' + '.join(map('self.x{}'.format, range(60)))}\n",
     "quay.md": "\n\n".join(
         f"# Part {number}\n\n{sentence} {'The boats lie at the quay and the nets are dry. ' * 40}"
         for number, sentence in enumerate(["The river branched here.", "It is calm.", "A cormorant sat on the pole."])
