@@ -115,8 +115,8 @@ class Run:
         self._failures.append(message)
 
     def report(self, progress: RunProgress) -> None:
-        """Publish progress; other processes see it at most twice a second, and at once whether it gives way."""
-        is_new = progress.phase.yields_lock != self.progress.phase.yields_lock
+        """Publish progress; other processes see it at most twice a second, and a new phase at once."""
+        is_new = progress.phase is not self.progress.phase
         self._enter_phase(progress.phase)
         self.progress = progress
         self._listener(progress._replace(notice=self.notice))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def _kill_in(phase: Phase, process: Process, data_dir: Path) -> None:
 def _send_in(phase: Phase, number: signal.Signals, process: Process, data_dir: Path) -> None:
     """Send a run a signal as soon as it says that it has come to a phase, or to a later one; wait for its end."""
     database, phases = data_dir / "data.db", list(Phase)
-    while process.poll() is None:
+    while not _ends_at_once(process):
         if not database.exists():
             continue
         with DocStore(database).snapshot() as snapshot:
@@ -59,6 +60,13 @@ def _send_in(phase: Phase, number: signal.Signals, process: Process, data_dir: P
             break
     process.send_signal(number)
     process.wait()
+
+
+def _ends_at_once(process: Process) -> bool:
+    """Whether a process ends in a moment, which leaves it the processor that asking again and again would take."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=0.02)
+    return process.returncode is not None
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +139,8 @@ def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path) -> None:
         (hostile / f"{number}.swift").write_text("#" * 262_000 + str(number), encoding="ascii")
     run = _index(hostile, tmp_path / "data")
 
+    with pytest.raises(subprocess.TimeoutExpired):
+        run.wait(timeout=1)
     _send_in(Phase.READING, signal.SIGINT, run, tmp_path / "data")
 
     assert run.returncode == 130
