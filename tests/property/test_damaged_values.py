@@ -190,7 +190,7 @@ def test_an_error_over_an_index_that_is_whole_is_a_bug(pristine: Path, tmp_path:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@settings(_SHARED, max_examples=400)
+@settings(_SHARED, max_examples=6 * settings().max_examples)
 @given(column=st.sampled_from(COLUMNS), value=VALUES)
 def test_many_damaged_values_are_errors_that_can_be_mended(
     pristine: Path, tmp_path: Path, column: str, value: object

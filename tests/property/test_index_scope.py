@@ -35,7 +35,7 @@ def waiting_by_root(snapshot: Snapshot) -> dict[FilePath, set[int]]:
     }
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 2)
 @given(trees, scopes)
 def test_what_is_embedded_and_what_is_left_are_all_and_nothing_outside_gets_a_vector(
     tree: dict[str, dict[str, str]], chosen: list[set[str]]

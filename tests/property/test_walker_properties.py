@@ -85,7 +85,7 @@ def _ignored_by_git(root: Path, paths: list[str]) -> dict[str, str]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(names=_trees, rules=_rules, exclude=_ignore_files, user=_ignore_files)
 def test_the_walk_leaves_out_what_git_ignores_and_names_the_same_rule(
     names: list[str], rules: dict[str, str], exclude: str, user: str
@@ -108,7 +108,7 @@ def test_the_walk_leaves_out_what_git_ignores_and_names_the_same_rule(
 _EVERY_KIND = [".env", "id_rsa", ".hidden", "empty", "large", "plain", ".gitignore", ".dirindexignore", "ä"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=2 * settings().max_examples, deadline=None)
 @given(
     names=st.lists(st.builds("{}{}".format, _directories, st.sampled_from(_EVERY_KIND)), max_size=12),
     links=st.dictionaries(st.sampled_from(["l1", "l2", "a/l3", "b/l4"]), st.sampled_from([".", "a", "b", "x", "../a"])),
