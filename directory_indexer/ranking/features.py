@@ -438,7 +438,18 @@ class TypedText:
         return not text.isascii() or all(word in lowered for word in self._in_row)
 
 
-def level_weights(levels: Sequence[float], n_chunks: int) -> list[float]:
+def weight_of_all_words(plan: MatchPlan) -> float:
+    """Return the weight of the first level for the only passage that reaches it.
+
+    The words of a topic occur together in many passages: three or more of them are evidence only if one is rare.
+    """
+    if len(plan.typed) < _MIN_TOPIC_WORDS:
+        return _ALL_WORDS_WEIGHT
+    rarest = max(word.information for word in plan.typed) / math.log(plan.n_chunks + 2)
+    return _ALL_WORDS_WEIGHT * _TOPIC_SHARE * min(rarest, 1.0) ** _CERTAINTY
+
+
+def level_weights(levels: Sequence[float], n_chunks: int, *, of_all_words: float) -> list[float]:
     """Return the weights of the levels of passages: each step adds the information that so few passages reach it.
 
     A higher level never weighs less, and the only passage with all of the query weighs most.
@@ -452,7 +463,7 @@ def level_weights(levels: Sequence[float], n_chunks: int) -> list[float]:
     return [
         math.fsum(
             weight * min(level, 1.0) ** _CERTAINTY * information(min(level, step))
-            for step, weight in enumerate(_STEP_WEIGHTS, start=1)
+            for step, weight in enumerate((of_all_words, *_HIGHER_STEP_WEIGHTS), start=1)
             if level > step - 1
         )
         for level in levels
@@ -481,5 +492,9 @@ _HIGHEST_LEVEL: Final = 3
 _CERTAINTY: Final = 8
 """Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
 
-_STEP_WEIGHTS: Final = (1.2, 0.6, 1.2)
+_ALL_WORDS_WEIGHT: Final = 1.2
+_HIGHER_STEP_WEIGHTS: Final = (0.6, 1.2)
 """The weight of each level for the only passage that reaches it; docs/ranking-results.md compares other values."""
+
+_MIN_TOPIC_WORDS: Final = 3
+_TOPIC_SHARE: Final = 0.5

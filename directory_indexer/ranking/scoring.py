@@ -15,7 +15,14 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import display
 from directory_indexer.ranking.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
-from directory_indexer.ranking.features import NAMED_LEVEL, Matcher, TextMatch, TypedText, level_weights
+from directory_indexer.ranking.features import (
+    NAMED_LEVEL,
+    Matcher,
+    TextMatch,
+    TypedText,
+    level_weights,
+    weight_of_all_words,
+)
 from directory_indexer.ranking.languages import NAMES_OF_ALL, differs_in_language, has_latin_letters
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
@@ -127,7 +134,7 @@ def _exactness(
         else match.typed
         for candidate, match in zip(candidates, matches, strict=True)
     ]
-    return level_weights(levels, plan.n_chunks), levels
+    return level_weights(levels, plan.n_chunks, of_all_words=weight_of_all_words(plan)), levels
 
 
 def _calibrated_cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:

@@ -132,10 +132,13 @@ class IndexedCorpus:
         return self.app.searcher.search(request)
 
     def _places(self, result: SearchResult) -> list[dict[Unit, Span]]:
-        """Return the location of each hit, in every unit that its file has."""
+        """Return the location of each hit, in every unit that its file has; none of a file found by its name alone."""
         with self.app.docstore.snapshot() as snapshot:
             chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
-        return [_places_of(self._name(hit.path), chunks[hit.chunk_id].chunk) for hit in result.hits]
+        return [
+            _places_of(self._name(hit.path), chunks[hit.chunk_id].chunk) if hit.chunk_id in chunks else {}
+            for hit in result.hits
+        ]
 
     def _name(self, path: str) -> str:
         return self._relative(os_path(resolved_path(path)))
