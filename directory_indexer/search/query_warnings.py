@@ -132,14 +132,11 @@ def _invalid_dates(query: Query) -> Iterator[str]:
 def _misspelt_fields(query: Query) -> Iterator[str]:
     for word in query.words:
         name, _, text = word.text.lower().partition(":")
-        if (
-            word.kind is WordKind.PHRASE
-            or not text
-            or not (field := _nearest(name, _FIELD_NAMES, cutoff=_MIN_LIKENESS))
-        ):
+        if not text or word.kind is WordKind.PHRASE or name in _FIELD_NAMES:
             continue
-        value = text if field != "type" or _is_type(text) else _nearest_type(text) or text
-        yield f"{word.text} is searched for as words; did you mean {field}:{value}?"
+        if field := _nearest(name, _FIELD_NAMES, cutoff=_MIN_LIKENESS):
+            value = text if field != "type" or _is_type(text) else _nearest_type(text) or text
+            yield f"{word.text} is searched for as words; did you mean {field}:{value}?"
 
 
 def _is_mixed(group: Sequence[Query]) -> bool:

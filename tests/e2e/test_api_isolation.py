@@ -24,7 +24,9 @@ THEIRS = ("quartz", "ruby", "sapphire", "topaz")
 SHARED = ("the", "and", "of")
 NOBODY = "a" * 24
 _MOMENT = re.compile(r'"\d{4}-\d\d-\d\dT[^"]*"')
-_TEXTS = st.lists(st.lists(st.sampled_from((*THEIRS, *SHARED)), min_size=1, max_size=8).map(" ".join), max_size=3)
+_TEXTS = st.lists(
+    st.lists(st.sampled_from((*THEIRS, *SHARED)), min_size=1, max_size=8).map(" ".join), min_size=1, max_size=3
+)
 GIVEN = {
     "query": "amber",
     "text": "a text",
@@ -108,13 +110,23 @@ def _words_in(told: dict[str, str], words: tuple[str, ...]) -> set[str]:
     return {word for word in words if word in whole}
 
 
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.fixture(scope="module")
+def alone(site: Site) -> dict[str, str]:
+    """Return what the one collection answers before the other one grows."""
+    return site.answers("ours")
+
+
+@settings(max_examples=settings().max_examples // 12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(more=_TEXTS)
-def test_what_one_collection_answers_does_not_tell_of_another(site: Site, more: list[str]) -> None:
-    alone = site.answers("ours")
+def test_what_one_collection_answers_does_not_tell_of_another(
+    site: Site, alone: dict[str, str], more: list[str]
+) -> None:
     for number, text in enumerate(more):
         site.send("theirs", f"topaz {text}", f"more{number}")
     assert site.answers("ours") == alone
+
+
+def test_no_answer_has_a_word_of_another_collection(site: Site, alone: dict[str, str]) -> None:
     assert _words_in(alone, (*THEIRS, "theirs", "default")) == set()
     assert _words_in(site.answers("theirs"), (*OURS, "ours", "default")) == set()
 

@@ -9,6 +9,7 @@ import pytest
 from fakes import FakeEmbedder
 
 from directory_indexer.core.errors import UsageError
+from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
@@ -138,6 +139,14 @@ def test_a_filter_that_nothing_can_meet_is_told(index: Index, query: str, words:
     index.run()
     assert words in " ".join(index.searcher.search(index.request(query)).degraded)
     assert index.searcher.search(index.request("harbour type:md path:boats")).degraded == ()
+
+
+def test_no_field_is_taken_for_a_misspelling_of_itself(index: Index) -> None:
+    index.write("red.md", _TEXTS["red.md"])
+    index.run()
+    for field in FIELDS:
+        notes = " ".join(index.searcher.search(index.request(f"harbour {field.word}:qzxv")).degraded)
+        assert (field.word, f"{field.word}:qzxv?" in notes) == (field.word, False)
 
 
 @pytest.mark.parametrize(
