@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, CompletedProcess
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from warm_commands import COMMAND, WORKER, WarmCommand, is_forker_shared, is_warm, run_warm
+from warm_commands import COMMAND, RUN, WORKER, WarmCommand, is_forker_shared, is_warm, run_warm
 
 from directory_indexer.parsing import worker_pool
 
@@ -86,6 +87,14 @@ def fork_worker(environ: Mapping[str, str]) -> Any:
     return _Fork(["worker"], (PIPE, PIPE, DEVNULL), cwd=os.sep, environ=environ, text=False, function=WORKER)
 
 
+def fork_child(command: Sequence[str], *, cwd: str, env: Mapping[str, str], **streams: Any) -> Any:
+    """Start a run in the background, as the product has `subprocess.Popen` do it."""
+    words = ["dirindex", *command[command.index("-c") + 2 :]]
+    three = [streams[name] for name in ("stdin", "stdout", "stderr")]
+    numbers = [stream if isinstance(stream, int) else stream.fileno() for stream in three]
+    return _Fork(words, numbers, cwd=cwd, environ=env, text=False, function=RUN)
+
+
 class _Fork:
     """A command in a fork of the warm process, with as much of `subprocess.Popen` as tests use."""
 
@@ -101,6 +110,7 @@ class _Fork:
     ) -> None:
         self.args = words
         self.returncode: int | None = None
+        self._is_waited_for = threading.Lock()
         pipes: list[IO[Any] | None] = []
         its_sides: list[int] = []
         for number, stream in enumerate(streams):
@@ -124,8 +134,9 @@ class _Fork:
 
     def poll(self) -> int | None:
         """Return the exit code of a command that has ended."""
-        if self.returncode is None:
-            self.returncode = self._command.wait(0)
+        if self.returncode is None and self._is_waited_for.acquire(blocking=False):
+            self.returncode = self._ended(0)
+            self._is_waited_for.release()
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -134,11 +145,14 @@ class _Fork:
         Raises:
             subprocess.TimeoutExpired: it goes on for longer.
         """
-        if self.returncode is None:
-            self.returncode = self._command.wait(_FOREVER_SECONDS if timeout is None else timeout)
+        with self._is_waited_for:
+            self.returncode = self._ended(_FOREVER_SECONDS if timeout is None else timeout)
         if self.returncode is None:
             raise subprocess.TimeoutExpired(self.args, timeout or _FOREVER_SECONDS)
         return self.returncode
+
+    def _ended(self, seconds: float) -> int | None:
+        return self._command.wait(seconds) if self.returncode is None else self.returncode
 
     def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
         """Return what the command writes to at most one pipe until it ends."""

@@ -27,6 +27,7 @@ import tempfile
 import time
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if sys.platform != "win32":
@@ -41,6 +42,7 @@ _FOR_FEW = re.compile(r"__main__|\.(azure|otlp|openai|ollama|cluster\w*|seven_zi
 """Modules whose libraries take seconds to import, and few commands need."""
 
 COMMAND = "directory_indexer.__main__:start"
+RUN = "directory_indexer.cli:main"
 WORKER = "directory_indexer.parsing.worker:work"
 """What a fork can run."""
 
@@ -48,6 +50,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _ADDRESS = "WARM_COMMANDS"
 _LENGTH = struct.Struct("!I")
 _POLL_SECONDS = 0.02
+FOREVER_SECONDS = 100_000.0
 _MOST_READ = 100_000
 _LARGE_PAGE = 1 << 21
 _MADV_COLLAPSE = 25
@@ -170,11 +173,20 @@ def _exactly(connection: socket.socket, n_bytes: int) -> bytes:
     return content
 
 
+def stand_in(*words: str) -> list[str]:
+    """Return the words that start a command in a fork, for whoever starts a process itself."""
+    return [sys.executable, "-S", os.path.abspath(__file__), _forker(), *words]
+
+
 def main() -> None:
-    """Import everything and fork a process for each connection, until standard input ends."""
+    """Import everything and fork for each connection, until standard input ends; with words, stand in for a command."""
+    address, *words = sys.argv[1:]
+    if words:
+        command = WarmCommand(words, cwd=os.getcwd(), environ=os.environ, streams=(0, 1, 2), address=address)
+        sys.exit(command.wait(FOREVER_SECONDS))
     sys.path[:] = [entry for entry in sys.path if entry != _HERE]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    serve_forks(sys.argv[1], _import_everything)
+    serve_forks(address, _import_everything)
 
 
 def serve_forks(address: str, prepare: Callable[[], None]) -> None:
@@ -205,18 +217,23 @@ def _join_pages() -> None:
                 madvise(ctypes.c_void_p(first), ctypes.c_size_t(n_bytes), _MADV_COLLAPSE)
 
 
-def _fork_workers(address: str) -> None:
-    """Have the workers of commands forked, too."""
+def _fork_children(address: str) -> None:
+    """Have the workers of commands and their runs in the background forked, too."""
     os.environ[_ADDRESS] = address
     sys.path.insert(0, _HERE)
     import commands  # noqa: PLC0415 - it imports this file
     import warm_commands  # noqa: PLC0415 - not the same as this program
 
-    from directory_indexer.parsing import worker_pool  # noqa: PLC0415 - this file is imported by tests, too
+    from directory_indexer.indexing import background_runs  # noqa: PLC0415 - this file is imported by tests, too
+    from directory_indexer.parsing import worker_pool  # noqa: PLC0415 - as above
+    from directory_indexer.server import index_jobs  # noqa: PLC0415 - as above
 
     sys.path.remove(_HERE)
     warm_commands.share_forker()
     worker_pool.start_process = commands.fork_worker
+    forking = SimpleNamespace(Popen=commands.fork_child, DEVNULL=subprocess.DEVNULL)
+    for module in (background_runs, index_jobs):
+        vars(module)["subprocess"] = forking
 
 
 def _import_everything() -> None:
@@ -227,7 +244,7 @@ def _import_everything() -> None:
         if not _FOR_FEW.search(name):
             importlib.import_module(name)
     _load_model()
-    _fork_workers(sys.argv[1])
+    _fork_children(sys.argv[1])
 
 
 def _load_model() -> None:

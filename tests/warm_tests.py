@@ -14,14 +14,13 @@ import tempfile
 from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING
 
-from warm_commands import WarmCommand, serve_forks
+from warm_commands import FOREVER_SECONDS, WarmCommand, serve_forks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pytest
 
-_FOREVER_SECONDS = 100_000.0
 _held: list[object] = []
 """The process that imports; it ends with this one, which holds its standard input."""
 
@@ -76,7 +75,7 @@ def main() -> None:
     worker = WarmCommand(
         sys.argv, cwd=os.getcwd(), environ=os.environ, streams=streams, function="warm_tests:work", address=address
     )
-    sys.exit(worker.wait(_FOREVER_SECONDS))
+    sys.exit(worker.wait(FOREVER_SECONDS))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from mcp.types import ListRootsResult, Root
 from pydantic import FileUrl
 from remote_servers import Loopback, Unsteady
 from teams import SECRET
+from warm_commands import stand_in
 from web_servers import WebServer, new_key
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def _with_client(
     **how: Any,
 ) -> None:
     words = ["serve", "--remote", url, "--token-file", there.token_file, "--data-dir", data_dir, *allowed]
-    parameters = StdioServerParameters(command=str(DIRINDEX), args=list(map(str, words)))
+    command, *arguments = stand_in(str(DIRINDEX), *map(str, words))
+    parameters = StdioServerParameters(command=command, args=arguments)
 
     async def session() -> None:
         async with Client(stdio_client(parameters), **how) as client:

@@ -103,8 +103,8 @@ def admitted(server: PageServer, browser: Browser, tmp_path_factory: pytest.Temp
 
 
 @pytest.fixture
-def page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
-    with watched_page(server, browser, admitted) as page:
+def page(server: PageServer, admitted: Path) -> Iterator[Page]:
+    with watched_page(server, admitted) as page:
         page.goto(f"{server.root}/ui/")
         expect(page.locator(".hits > li").first).to_be_visible()
         yield page
@@ -203,6 +203,10 @@ def test_everything_can_be_done_by_keys(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(page.locator(".hit").nth(1)).to_be_focused()
     page.keyboard.press("Escape")
+    expect(page.locator("#query")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".hit").first).to_be_focused()
+    page.keyboard.press("Control+k")
     expect(page.locator("#query")).to_be_focused()
 
 

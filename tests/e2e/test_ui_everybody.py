@@ -61,12 +61,12 @@ class Site:
     """The pages of an index and of one of nothing, and the browser that was admitted to both."""
 
     def __init__(self, browser: Browser, servers: tuple[PageServer, PageServer], place: Path) -> None:
-        self._browser = browser
+        self.browser = browser
         self._servers = servers
         self._admitted = tuple(admit(one, browser, place / f"state-{one.port}.json") for one in servers)
 
-    def scene_page(self, scene: Scene) -> tuple[PageServer, Browser, Path]:
-        return self._servers[scene.of_nothing], self._browser, self._admitted[scene.of_nothing]
+    def scene_page(self, scene: Scene) -> tuple[PageServer, Path]:
+        return self._servers[scene.of_nothing], self._admitted[scene.of_nothing]
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +78,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @pytest.mark.parametrize("name", _ANSWERED)
 def test_a_checker_of_accessibility_finds_nothing(site: Site, name: str) -> None:
-    server, browser, admitted = site.scene_page(SCENES[name])
-    with watched_page(server, browser, admitted) as page:
+    server, admitted = site.scene_page(SCENES[name])
+    with watched_page(server, admitted) as page:
         check(page, server.root, SCENES[name])
 
 
 @pytest.mark.parametrize("name", [name for name in SCENES if name not in _ANSWERED])
 def test_it_finds_nothing_either_where_there_is_no_answer(site: Site, name: str) -> None:
-    server, browser, admitted = site.scene_page(SCENES[name])
-    page = browser.new_page(storage_state=admitted)  # browsers note in the console what they get no answer to
+    server, admitted = site.scene_page(SCENES[name])
+    page = site.browser.new_page(storage_state=admitted)  # browsers note in the console what they get no answer to
     check(page, server.root, SCENES[name])
     page.context.close()
 
@@ -104,8 +104,8 @@ def check(page: Page, root: str, scene: Scene) -> None:
 
 @pytest.mark.parametrize("name", _ANSWERED)
 def test_tab_reaches_all_that_can_be_clicked_and_shows_where_it_is(site: Site, name: str) -> None:
-    server, browser, admitted = site.scene_page(SCENES[name])
-    with watched_page(server, browser, admitted) as page:
+    server, admitted = site.scene_page(SCENES[name])
+    with watched_page(server, admitted) as page:
         go_there(page, server.root, SCENES[name])
         left = {str(stop) for stop in range(page.evaluate(_NAME_STOPS))}
         for _ in range(len(left) + _MORE_STOPS):
@@ -118,8 +118,8 @@ def test_tab_reaches_all_that_can_be_clicked_and_shows_where_it_is(site: Site, n
 
 
 def test_a_journey_through_all_views_needs_no_pointer(site: Site) -> None:
-    server, browser, admitted = site.scene_page(SCENES["start"])
-    with watched_page(server, browser, admitted) as page:
+    server, admitted = site.scene_page(SCENES["start"])
+    with watched_page(server, admitted) as page:
         page.goto(f"{server.root}/ui/")
         expect(page.locator(".hit").first).to_be_visible()
         page.keyboard.press("/")

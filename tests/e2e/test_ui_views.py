@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _HOSTILE = '<img src=x onerror="document.title=1">'
 _DIRECTORY = "<i>dir&quot;"
+_OTHER_VIEWS = ("neighbours", "settings")
 
 _NOTHING_MOVES = """[...document.querySelectorAll('*')].map(getComputedStyle).every(
     (style) => style.transitionDuration === '0s' && style.animationName === 'none')"""
@@ -69,8 +70,8 @@ def admitted(server: PageServer, browser: Browser, tmp_path_factory: pytest.Temp
 
 
 @pytest.fixture
-def page(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
-    with watched_page(server, browser, admitted) as page:
+def page(server: PageServer, admitted: Path) -> Iterator[Page]:
+    with watched_page(server, admitted) as page:
         yield page
 
 
@@ -320,7 +321,7 @@ def test_a_safe_setting_is_changed_with_what_it_means(page: Page, server: PageSe
     expect(page.get_by_role("button", name=re.compile("^Change "))).to_have_count(4)
 
 
-@pytest.mark.parametrize("view", ["glance", "neighbours", "settings"])
+@pytest.mark.parametrize("view", ["glance", *(pytest.param(view, marks=pytest.mark.slow) for view in _OTHER_VIEWS)])
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_checker_of_accessibility_finds_nothing(
     page: Page, server: PageServer, view: str, scheme: Literal["light", "dark"]

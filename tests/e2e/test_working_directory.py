@@ -29,17 +29,21 @@ PACKAGES = """
 """
 COMMANDS = [
     ("index", "."),
-    ("search", "heron", "-m", "keyword"),
     ("search", "heron", "."),
+    ("doctor",),
+]
+"""Those that start workers, embed, and import all that can be installed."""
+
+MORE_COMMANDS = [
+    ("search", "heron", "-m", "keyword"),
     ("similar", "note000.md"),
     ("get", "note000.md"),
     ("status", "--json"),
-    ("doctor",),
     ("export", "../all.db"),
     ("config",),
     ("forget", "."),
 ]
-"""One command for each set of modules that commands import."""
+"""One for each further set of modules that commands import."""
 
 
 @pytest.fixture
@@ -81,8 +85,9 @@ def run(
     )
 
 
-def test_commands_run_nothing_of_the_working_directory(hostile: Path) -> None:
-    for words in COMMANDS:
+@pytest.mark.parametrize("more", [[], pytest.param(MORE_COMMANDS, marks=pytest.mark.slow)])
+def test_commands_run_nothing_of_the_working_directory(hostile: Path, more: list[tuple[str, ...]]) -> None:
+    for words in (*COMMANDS, *more):
         done = run(hostile, *words)
 
         assert (words, done.returncode, done.stderr if done.returncode else "") == (words, 0, "")
