@@ -123,7 +123,7 @@ _FRAME_PAGE: Final = re.compile(
     re.IGNORECASE,
 )
 _END_OF_FRAME: Final = "</script></style><!----></div>"
-"""What a page leaves open ends with its frame."""
+"""Ends everything that the page in a frame leaves open."""
 
 _MAX_ALTERNATIVE_TEXT: Final = 1_000
 _DATA_TEXTS: Final = (

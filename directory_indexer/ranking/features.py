@@ -1,20 +1,13 @@
-"""Features of passages: keyword match and exactness, measured on their texts.
+"""Keyword match of passages, measured on their texts.
 
 SQLite's bm25() selects the candidates of the keyword list; the keyword match is the same for all candidates, whichever
 list they come from, and does not depend on the other candidates.
-
-Exactness is the evidence that a passage contains what was typed, as it was typed. Whoever types a word, a name or a
-line knows that it occurs somewhere, and a passage that contains it is the answer, however similar others are. Such
-evidence weighs as much as its information: much if one passage of ten thousand contains it, nothing if half of them do.
 """
 
 from __future__ import annotations
 
 import math
 import os.path
-import re
-import unicodedata
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
@@ -29,8 +22,9 @@ from directory_indexer.ranking.analyzer import (
     split_into_words,
     split_unspaced,
 )
+from directory_indexer.ranking.exactness import NO_WORDS, TextWords, TypedWords, count_row
 from directory_indexer.ranking.markup import text_read_around_markup
-from directory_indexer.ranking.plan import MatchPlan, TypedWord
+from directory_indexer.ranking.plan import MatchPlan
 
 
 class TextMatch(NamedTuple):
@@ -54,17 +48,6 @@ class TextMatch(NamedTuple):
     coverage: float = 0.0
     typed: float = 0.0
     rare: frozenset[str] = frozenset()
-
-
-class _TextWords(NamedTuple):
-    """The words of a text in order, those of its extra words that a query may have, and its letters without spaces."""
-
-    words: Sequence[str]
-    extra: AbstractSet[str]
-    run: str
-
-
-_NO_WORDS: Final = _TextWords((), frozenset(), "")
 
 
 class _CountedText(NamedTuple):
@@ -129,13 +112,11 @@ class Matcher:
             for group in plan.branches
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
-        self._typed = plan.typed
         self._neighbours: dict[str, _CountedNeighbour] = {}
         self._split = cache(_split_text)
         self._all_words = cache(split_into_words)
-        self._forms_of_typed = frozenset[str]().union(*(word.forms for word in plan.typed))
-        self._information_of_typed = math.fsum([word.information for word in plan.typed]) or 1.0
-        self._extra = ExtraWords(self._known | self._forms_of_typed)
+        self._typed = TypedWords(plan.typed) if plan.typed else None
+        self._extra = ExtraWords(self._known.union(*(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
 
     def match(self, text: str, *, names: str, beside: Sequence[str] = ()) -> TextMatch:
@@ -146,13 +127,11 @@ class Matcher:
         Multiple Weighted Fields, 2004); a passage of a longer file stands for itself.
         """
         own = self._count_passage(text)
-        above = self._words_of(names) if self._extra.may_occur(names) else _NO_WORDS
+        above = self._words_of(names) if self._extra.may_occur(names) else NO_WORDS
         named = self._terms_among(above, names) if above.words else frozenset[int]()
-        in_passage = self._typed_in(self._words_of_passage(text, own)) if self._typed else []
-        typed = self._share_of_typed(in_passage, above) if self._typed else 0.0
-        rare = frozenset(
-            word.text for word, is_there in zip(self._typed, in_passage, strict=True) if is_there and word.is_rare
-        )
+        typed, rare = 0.0, frozenset[str]()
+        if self._typed:
+            typed, rare = self._typed.match(self._words_of_passage(text, own), above)
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
@@ -169,7 +148,7 @@ class Matcher:
         runs, rest, rest_words = self._split(text)
         forms = _possible_forms(rest, self._spaced)
         extra = self._extra.of(text, rest_words) if forms else None
-        counts = self._count_words(text, _TextWords(rest_words, extra or frozenset(), runs), forms)
+        counts = self._count_words(text, TextWords(rest_words, extra or frozenset(), runs), forms)
         self._count_readings(text, counts)
         return _CountedText(tuple(counts), _n_words(rest_words, runs), rest_words, extra, runs)
 
@@ -183,11 +162,11 @@ class Matcher:
             forms = _possible_forms(rest, self._spaced)
             has_extra = bool(forms) and not (self._is_ascii or text.isascii())
             extra = self._extra.of(text, words) if has_extra else frozenset[str]()
-            counts = self._count_words(text, _TextWords(words, extra, runs), forms)
+            counts = self._count_words(text, TextWords(words, extra, runs), forms)
             counted = self._neighbours[text] = _CountedNeighbour(tuple(counts), _n_words(words, runs))
         return counted
 
-    def _count_words(self, text: str, own: _TextWords, forms: Sequence[_Form]) -> list[float]:
+    def _count_words(self, text: str, own: TextWords, forms: Sequence[_Form]) -> list[float]:
         """Count the terms among the words and extra words of a text, and n-grams in runs written without spaces."""
         words, extra, runs = own
         counts = [0.0] * len(self._weights)
@@ -202,7 +181,7 @@ class Matcher:
             if all(map(is_gram, row)):
                 counts[index] += runs.count(join_grams(row))
             else:
-                counts[index] += _count_row(self._all_words(text) if runs else words, row)
+                counts[index] += count_row(self._all_words(text) if runs else words, row)
         return counts
 
     def _count_readings(self, text: str, counts: list[float]) -> None:
@@ -213,7 +192,7 @@ class Matcher:
         for form, index, amount in self._forms:
             counts[index] = counts[index] or reading_words.count(form) * amount
         for index, row in self._rows:
-            counts[index] = counts[index] or _count_row(reading_words, row)
+            counts[index] = counts[index] or count_row(reading_words, row)
 
     def _without_unmatched_branches(self, match: TextMatch) -> TextMatch:
         """Drop the branches of `OR` other than the one that a text has most of: they do not apply to that text."""
@@ -237,41 +216,17 @@ class Matcher:
             coverage=self._share(counts, named, total),
         )
 
-    def _words_of(self, text: str) -> _TextWords:
+    def _words_of(self, text: str) -> TextWords:
         words = split_into_words(text)
-        return _TextWords(words, self._extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
+        return TextWords(words, self._extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
 
-    def _share_of_typed(self, in_passage: Sequence[bool], above: _TextWords) -> float:
-        """Return the share of the information of the typed words that a passage or the text above it has."""
-        if all(in_passage):
-            return 1.0
-        in_names = self._typed_in(above)
-        has = [in_text or in_name for in_text, in_name in zip(in_passage, in_names, strict=True)]
-        if all(has):
-            return NAMED_LEVEL
-        matched = [word for word, is_there in zip(self._typed, has, strict=True) if is_there]
-        share = math.fsum([word.information for word in matched]) / self._information_of_typed
-        return _RARE_LEVEL + _PARTLY_RARE * share if any(word.is_rare for word in matched) else _PARTLY * share
-
-    def _words_of_passage(self, text: str, own: _CountedText) -> _TextWords:
+    def _words_of_passage(self, text: str, own: _CountedText) -> TextWords:
         """Return the words of a passage that was counted, none if no word of the query can be among them."""
         if own.extra is None and not self._extra.may_occur(text):
-            return _NO_WORDS
+            return NO_WORDS
         words = self._all_words(text) if own.runs else own.words
         extra = self._extra.of(text, words) if own.extra is None else own.extra
-        return _TextWords(words, extra, own.runs.replace("\n", ""))
-
-    def _typed_in(self, text: _TextWords) -> list[bool]:
-        """Return for each typed word whether it occurs in a text."""
-        if not text.words:
-            return [False] * len(self._typed)
-        known = {*self._forms_of_typed.intersection(text.words), *self._forms_of_typed.intersection(text.extra)}
-        return [
-            not word.forms.isdisjoint(known)
-            or (bool(word.row) and bool(_count_row(text.words, word.row)))
-            or (bool(text.run) and _is_in_run(word, text.run))
-            for word in self._typed
-        ]
+        return TextWords(words, extra, own.runs.replace("\n", ""))
 
     def _branch_score(self, counts: Sequence[float], named: Sequence[bool], branch: Iterable[int]) -> float:
         """Return how much of a branch a text has, and how often, between 0 and 1."""
@@ -285,7 +240,7 @@ class Matcher:
         """Return the terms that occur in a name or a path."""
         return self._terms_among(self._words_of(names), names) if self._extra.may_occur(names) else frozenset[int]()
 
-    def _terms_among(self, words: _TextWords, names: str) -> AbstractSet[int]:
+    def _terms_among(self, words: TextWords, names: str) -> AbstractSet[int]:
         possible = _possible_forms(names, self._groups)
         all_words = {*words.words, *words.extra} if possible else ()
         return {index for form, index, _ in possible if form in all_words}
@@ -358,20 +313,6 @@ def _n_words(words: Sequence[str], runs: str) -> int:
     return len(words) + len(runs) - runs.count("\n")
 
 
-def _is_in_run(word: TypedWord, run: str) -> bool:
-    """Whether a word occurs in a run of letters without spaces."""
-    has_form = any(is_gram(form) and form in run for form in word.forms)
-    return has_form or (bool(word.row) and all(map(is_gram, word.row)) and join_grams(word.row) in run)
-
-
-def _count_row(text_words: Sequence[str], row: tuple[str, ...]) -> int:
-    count, at = 0, -1
-    for _ in range(text_words.count(row[0])):
-        at = text_words.index(row[0], at + 1)
-        count += tuple(text_words[at : at + len(row)]) == row
-    return count
-
-
 _MIN_CHUNKS: Final = 20
 _LENGTH_NORMALISATION: Final = 0.73
 _TERM_SATURATION: Final = 1.2
@@ -379,122 +320,6 @@ _TERM_SATURATION: Final = 1.2
 
 _VARIANT_WEIGHT: Final = 0.6
 _PART_WEIGHT: Final = 0.5
-_PARTLY: Final = 0.89
-_RARE_LEVEL: Final = 0.92
-"""The minimum level of a passage with a typed word that hardly any other has, even without the other words."""
-
-_PARTLY_RARE: Final = 0.03
-NAMED_LEVEL: Final = 0.96
-"""The level of a passage with all typed words, some of which are only in the text above it."""
-
 _NAMED: Final = 2.0
 """The weights of another form of a word relative to the typed one, of a part of a name relative to a whole word, and of
 an occurrence in heading, title or path."""
-
-
-class TypedText:
-    """The text of a query, prepared for the search in passages."""
-
-    def __init__(self, plan: MatchPlan) -> None:
-        words = [word for word in plan.typed if "*" not in word.text]
-        self._needles = [needle for word in words if (needle := _strip_punctuation(_fold_case_and_blanks(word.text)))]
-        self._words = list(map(_pattern, self._needles))
-        row = _fold_case_and_blanks(plan.query.meaning) if plan.row else ""
-        self._row = _pattern(row) if row else None
-        self._in_row = sorted(row.split(), key=len, reverse=True)
-        self._knows_all_words = bool(words) and len(words) == len(plan.typed)
-
-    @property
-    def has_signs(self) -> bool:
-        """Whether the words of the index leave out some characters of the query."""
-        return any(not re.fullmatch(r"[^\W_]+", word) for word in self._needles)
-
-    def may_be_higher(self, share: float) -> bool:
-        """Whether the level of a passage depends on more than the share of the words that it has.
-
-        A passage that lacks some of them cannot have all of them in a row.
-        """
-        return share >= 1 or (bool(self._row) and not (self._knows_all_words and share < NAMED_LEVEL))
-
-    def level(self, text: str, names: str, share: float) -> float:
-        """Return how much of the query a passage contains literally.
-
-        1 stands for all words, less than 1 for their `share` of the information, 2 for all words with their
-        punctuation, 3 for the whole query in a row. `names` is the text above the passage, in which words count less.
-        """
-        if not self.may_be_higher(share) or (share < 1 and not (self._may_have_row(text) or self._may_have_row(names))):
-            return share
-        haystack = f"{_fold_case_and_blanks(text)}\n{_fold_case_and_blanks(names)}"
-        if self._row and self._row.search(haystack):
-            return _HIGHEST_LEVEL
-        if share < 1:
-            return share
-        is_literal = all(word.search(haystack) for word in self._words)
-        return (2 if self._row else _HIGHEST_LEVEL) if is_literal else 1
-
-    def _may_have_row(self, text: str) -> bool:
-        """Whether a text has the letters of all words of the query in a row, a fast check."""
-        lowered = text.lower()
-        return not text.isascii() or all(word in lowered for word in self._in_row)
-
-
-def weight_of_all_words(plan: MatchPlan) -> float:
-    """Return the weight of the first level for the only passage that reaches it.
-
-    The words of a topic occur together in many passages: three or more of them are evidence only if one is rare.
-    """
-    if len(plan.typed) < _MIN_TOPIC_WORDS:
-        return _ALL_WORDS_WEIGHT
-    rarest = max(word.information for word in plan.typed) / math.log(plan.n_chunks + 2)
-    return _ALL_WORDS_WEIGHT * _TOPIC_SHARE * min(rarest, 1.0) ** _CERTAINTY
-
-
-def level_weights(levels: Sequence[float], n_chunks: int, *, of_all_words: float) -> list[float]:
-    """Return the weights of the levels of passages: each step adds the information that so few passages reach it.
-
-    A higher level never weighs less, and the only passage with all of the query weighs most.
-    """
-    highest = math.log(max(n_chunks, len(levels)) + 1)
-    ordered = sorted(levels)
-
-    def information(level: float) -> float:
-        return 1 - math.log(len(ordered) - bisect_left(ordered, level)) / highest
-
-    return [
-        math.fsum(
-            weight * min(level, 1.0) ** _CERTAINTY * information(min(level, step))
-            for step, weight in enumerate((of_all_words, *_HIGHER_STEP_WEIGHTS), start=1)
-            if level > step - 1
-        )
-        for level in levels
-    ]
-
-
-def _fold_case_and_blanks(text: str) -> str:
-    """Return a text in lower case, with one blank for all white space."""
-    lowered = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(lowered.split())
-
-
-def _strip_punctuation(word: str) -> str:
-    """Return a word without the punctuation and quotation marks around it."""
-    return word.rstrip(".,;:!?'\"").lstrip("'\"")
-
-
-def _pattern(needle: str) -> re.Pattern[str]:
-    """Return a pattern for a text that does not begin or end within a word."""
-    before = r"(?<!\w)" if re.match(r"\w", needle) and not is_gram(needle[0]) else ""
-    behind = r"(?!\w)" if re.search(r"\w\Z", needle) and not is_gram(needle[-1]) else ""
-    return re.compile(before + re.escape(needle) + behind)
-
-
-_HIGHEST_LEVEL: Final = 3
-_CERTAINTY: Final = 8
-"""Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
-
-_ALL_WORDS_WEIGHT: Final = 1.2
-_HIGHER_STEP_WEIGHTS: Final = (0.6, 1.2)
-"""The weight of each level for the only passage that reaches it; docs/ranking-results.md compares other values."""
-
-_MIN_TOPIC_WORDS: Final = 3
-_TOPIC_SHARE: Final = 0.5

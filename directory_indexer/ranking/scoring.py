@@ -15,14 +15,8 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import display
 from directory_indexer.ranking.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
-from directory_indexer.ranking.features import (
-    NAMED_LEVEL,
-    Matcher,
-    TextMatch,
-    TypedText,
-    level_weights,
-    weight_of_all_words,
-)
+from directory_indexer.ranking.exactness import NAMED_LEVEL, TypedText, level_weights, weight_of_all_words
+from directory_indexer.ranking.features import Matcher, TextMatch
 from directory_indexer.ranking.languages import NAMES_OF_ALL, differs_in_language, has_latin_letters
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query

@@ -12,7 +12,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.ranking.candidates import DEPTH, OTHER_MODEL, Candidate, Model
 from directory_indexer.ranking.definitions import names_in
-from directory_indexer.ranking.features import TypedText
+from directory_indexer.ranking.exactness import TypedText
 from directory_indexer.ranking.ordering import Ranking, rank
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.search.background import BackgroundTask, TimeShare

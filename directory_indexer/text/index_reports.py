@@ -280,12 +280,14 @@ def _scan_lines(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Ite
 
 def _waiting_lines(waiting: WaitingVectors) -> Iterator[Line]:
     if waiting.n_chunks:
-        cover = ", but roughly" if waiting.is_covered else ""
         cost = f"{waiting.n_tokens:,} tokens"
         if waiting.seconds is not None:
             cost += f", about {duration(waiting.seconds)}"
-        passages = f"{count(waiting.n_chunks, 'passage')} {not_by_meaning(waiting.n_chunks)}"
-        yield fact_line("waiting", f"{passages}{cover}: {cost}")
+        are = "is" if waiting.n_chunks == 1 else "are"
+        state = (
+            f"{are} found only roughly by meaning so far" if waiting.is_covered else not_by_meaning(waiting.n_chunks)
+        )
+        yield fact_line("waiting", f"{count(waiting.n_chunks, 'passage')} {state}: {cost}")
 
 
 def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathStyle) -> Iterator[Line]:

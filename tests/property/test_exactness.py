@@ -20,7 +20,8 @@ from directory_indexer.ranking.analyzer import (
     split_into_words,
 )
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.ranking.features import Matcher, TypedText, level_weights
+from directory_indexer.ranking.exactness import TypedText, level_weights
+from directory_indexer.ranking.features import Matcher
 from directory_indexer.ranking.ordering import rank
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import parse_query
@@ -165,6 +166,15 @@ def test_the_extra_words_of_a_query_are_seen_in_every_text(text: str, data: st.D
     extra = sorted(extra_words(text))
     asked = {*data.draw(st.lists(st.sampled_from(extra or ["size"]), max_size=4)), "size", "großer", "39"}
     assert asked & ExtraWords(asked).of(text, split_into_words(text)) == asked & {*extra}
+
+
+@given(
+    st.lists(st.sampled_from(_PARTS_OF_TEXTS), max_size=16).map("".join),
+    st.sets(st.sampled_from("re elected reelected user name size k 49 491234 20240131 cpp usa strasse 39".split())),
+)
+def test_a_text_that_may_have_no_word_of_a_query_has_none(text: str, asked: set[str]) -> None:
+    words = split_into_words(text)
+    assert ExtraWords(asked).may_occur(text) or asked.isdisjoint({*words, *extra_words(text)})
 
 
 def _is_valid(match: re.Match[str]) -> bool:

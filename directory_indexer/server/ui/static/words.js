@@ -162,7 +162,7 @@ export const words = {
     onDisk: "Index on disk",
     upToDate: "Everything is up to date.",
     empty: "Nothing is indexed yet. Add a directory to search it.",
-    waiting: (n, span) => `${count(n, "passage is", "passages are")} not searchable by meaning yet${span ? `, but in about ${span}` : ""}.`,
+    waiting: (n, span) => `${count(n, "passage is", "passages are")} not searchable by meaning yet${span ? `, but will be in about ${span}` : ""}.`,
   },
 
   map: {
