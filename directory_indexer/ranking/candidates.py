@@ -124,4 +124,7 @@ class Explanation(NamedTuple):
     ]
 
 
+DEFINITION_SIGNAL: Final = "definition"
+"""The signal of a passage that defines the name that was typed."""
+
 NO_EXPLANATION: Final = Explanation(None, None, None, None, {})

@@ -19,7 +19,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, exact_text
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.ranking.analyzer import query_words, split_into_words
-from directory_indexer.ranking.candidates import NO_EXPLANATION
+from directory_indexer.ranking.candidates import DEFINITION_SIGNAL, NO_EXPLANATION, Explanation
 from directory_indexer.ranking.definitions import definition_form, most_certain_definition, names_in
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
@@ -124,7 +124,19 @@ def _definitions_first(
 
     in_order = sorted((*ranked, *(Ranked(chunk_id, 0.0, NO_EXPLANATION) for chunk_id in hidden)), key=key)
     scores = [hit.score for hit in ranked] or [1.0]
-    return [hit._replace(score=scores[min(rank, last - 1)]) for rank, hit in enumerate(in_order)]
+    # A word in lower case may be any word.
+    marked = frozenset[ChunkId]() if is_word and name.islower() else frozenset(sure)
+    return [
+        hit._replace(
+            score=scores[min(rank, last - 1)],
+            explanation=_with_definition(hit.explanation) if hit.chunk_id in marked else hit.explanation,
+        )
+        for rank, hit in enumerate(in_order)
+    ]
+
+
+def _with_definition(explanation: Explanation) -> Explanation:
+    return explanation._replace(signals={**explanation.signals, DEFINITION_SIGNAL: 1.0})
 
 
 class _DefinitionKind(NamedTuple):

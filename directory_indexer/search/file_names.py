@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.core.files import DIRECTORY
@@ -17,7 +18,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.kinds import kind_for_alias
-from directory_indexer.ranking.candidates import NO_EXPLANATION, Excerpt
+from directory_indexer.ranking.candidates import DEFINITION_SIGNAL, NO_EXPLANATION, Excerpt
 from directory_indexer.ranking.name_match import NameMatch, TypedName, name_match, typed_name
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
@@ -115,11 +116,24 @@ def merge_named_files(
 
 
 def merge_named_hits(named: Sequence[Hit], texts: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Put the first hits by name before the hits in texts, and the others after them."""
+    """Put the first hits by name before the hits in texts, and the others after them.
+
+    Definitions of the name precede files that only have it as a part of theirs.
+    """
     first = [hit for hit in named if hit.named and hit.named.match][:_MAX_BEFORE_TEXTS]
+    whole = list(takewhile(_is_whole_name, first))
+    definitions = list(takewhile(_is_definition, texts))
     lowest = min((hit.score for hit in texts), default=1.0)
     last = (hit._replace(score=min(hit.score, lowest)) for hit in named[len(first) :])
-    return (*first, *texts, *last)
+    return (*whole, *definitions, *first[len(whole) :], *texts[len(definitions) :], *last)
+
+
+def _is_whole_name(hit: Hit) -> bool:
+    return hit.named is not None and (hit.named.match or NameMatch.PARTS) <= NameMatch.STEM
+
+
+def _is_definition(hit: Hit) -> bool:
+    return DEFINITION_SIGNAL in hit.explanation.signals
 
 
 def _scope_test(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> Callable[[PathMatch], bool]:
