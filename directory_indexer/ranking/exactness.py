@@ -144,20 +144,24 @@ class TypedText:
         return not text.isascii() or all(word in lowered for word in self._in_row)
 
 
-def weight_of_all_words(plan: MatchPlan) -> float:
-    """Return the weight of the first level for the only passage that reaches it.
+def step_weights(plan: MatchPlan) -> tuple[float, float, float]:
+    """Return the weight of each level for the only passage that reaches it.
 
-    The words of a topic occur together in many passages: three or more of them are evidence only if one is rare.
+    The words of a topic occur together in many passages: three or more of them are evidence only if one is rare, or in
+    a row.
     """
     if len(plan.typed) < _MIN_TOPIC_WORDS:
-        return _ALL_WORDS_WEIGHT
+        return _STEP_WEIGHTS
     rarest = max(word.information for word in plan.typed) / math.log(plan.n_chunks + 2)
-    return _ALL_WORDS_WEIGHT * _TOPIC_SHARE * min(rarest, 1.0) ** _CERTAINTY
+    all_words, literal, in_row = _STEP_WEIGHTS
+    topic = _TOPIC_SHARE * min(rarest, 1.0) ** _CERTAINTY
+    return all_words * topic, literal * topic, in_row
 
 
-def level_weights(levels: Sequence[float], n_chunks: int, *, of_all_words: float) -> list[float]:
+def level_weights(levels: Sequence[float], n_chunks: int, steps: Sequence[float]) -> list[float]:
     """Return the weights of the levels of passages: each step adds the information that so few passages reach it.
 
+    `steps` are the weights of the levels for the only passage that reaches them.
     A higher level never weighs less, and the only passage with all of the query weighs most.
     """
     highest = math.log(max(n_chunks, len(levels)) + 1)
@@ -169,7 +173,7 @@ def level_weights(levels: Sequence[float], n_chunks: int, *, of_all_words: float
     return [
         math.fsum(
             weight * min(level, 1.0) ** _CERTAINTY * information(min(level, step))
-            for step, weight in enumerate((of_all_words, *_HIGHER_STEP_WEIGHTS), start=1)
+            for step, weight in enumerate(steps, start=1)
             if level > step - 1
         )
         for level in levels
@@ -198,8 +202,7 @@ _HIGHEST_LEVEL: Final = 3
 _CERTAINTY: Final = 8
 """Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
 
-_ALL_WORDS_WEIGHT: Final = 1.2
-_HIGHER_STEP_WEIGHTS: Final = (0.6, 1.2)
+_STEP_WEIGHTS: Final = (1.2, 0.6, 1.2)
 """The weight of each level for the only passage that reaches it; docs/ranking-results.md compares other values."""
 
 _MIN_TOPIC_WORDS: Final = 3

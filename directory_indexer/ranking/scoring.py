@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import display
 from directory_indexer.ranking.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
-from directory_indexer.ranking.exactness import NAMED_LEVEL, TypedText, level_weights, weight_of_all_words
+from directory_indexer.ranking.exactness import NAMED_LEVEL, TypedText, level_weights, step_weights
 from directory_indexer.ranking.features import Matcher, TextMatch
 from directory_indexer.ranking.languages import NAMES_OF_ALL, differs_in_language, has_latin_letters
 from directory_indexer.ranking.plan import MatchPlan
@@ -128,7 +128,7 @@ def _exactness(
         else match.typed
         for candidate, match in zip(candidates, matches, strict=True)
     ]
-    return level_weights(levels, plan.n_chunks, of_all_words=weight_of_all_words(plan)), levels
+    return level_weights(levels, plan.n_chunks, step_weights(plan)), levels
 
 
 def _calibrated_cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:
