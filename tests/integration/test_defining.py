@@ -78,3 +78,13 @@ def test_what_holds_a_qualified_name_stands_before_the_definition(index: Index) 
     index.write("use.py", "import gates\n\n\ndef enter():\n    return gates.open_gate()\n")
     index.run()
     assert index.names("gates.open_gate", mode=SearchMode.HYBRID) == ["use.py", "gates.py"]
+
+
+def test_a_definition_precedes_files_with_the_name_in_theirs(index: Index) -> None:
+    index.write("ser/lib.rs", "pub trait Serialize {\n    fn serialize(&self);\n}\n")
+    index.write("tests/serialize_field.rs", "#[test]\nfn a_field() {\n    check::<Field>();\n}\n")
+    index.write("serialize.md", "How to serialize a field.\n")
+    index.run()
+    found = index.names("Serialize", mode=SearchMode.KEYWORD)
+    assert found == ["serialize.md", "ser/lib.rs", "tests/serialize_field.rs"]
+    assert index.names("serialize", mode=SearchMode.KEYWORD)[:2] == ["serialize.md", "tests/serialize_field.rs"]
