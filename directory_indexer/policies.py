@@ -24,7 +24,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.core.scratch import scratch_beside
 from directory_indexer.core.watch_limits import NAME as WATCH_LIMIT
-from directory_indexer.storage.documents.vocabulary import VOCABULARY_SUFFIX as WORDS_ENDING
+from directory_indexer.storage.documents.words import VOCABULARY_SUFFIX as WORDS_ENDING
 
 with lazily:
     from directory_indexer import chunking, formats, secrets

@@ -21,8 +21,7 @@ from directory_indexer.indexing.runs import hold_write_lock
 from directory_indexer.server.mcp.index_tool import is_ended
 from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.registry.operations import OperationKind, Operations
-from directory_indexer.storage.registry.responses import StoredResponses
+from directory_indexer.storage.registry.operations import OperationKind, Operations, StoredResponses
 
 with lazily:
     from directory_indexer.app import App

@@ -46,7 +46,7 @@ from directory_indexer.server.rest.requests import (
     spool_body,
 )
 from directory_indexer.server.rest.responses import make_response, problem_of_error, problem_response
-from directory_indexer.storage.registry.responses import StoredResponse, StoredResponses
+from directory_indexer.storage.registry.operations import StoredResponse, StoredResponses
 
 with lazily:
     from typing import BinaryIO

@@ -50,9 +50,9 @@ with lazily:
         mistyped_column,
         rename_damaged_database,
     )
-    from directory_indexer.storage.documents.meta import Meta, MetaWrites
     from directory_indexer.storage.documents.metadata import DocumentMetadata, MetadataWrites
     from directory_indexer.storage.documents.runs import Pauses, PauseWrites, Runs, RunWrites
+    from directory_indexer.storage.documents.schema import Meta, MetaWrites
     from directory_indexer.storage.documents.shared_texts import SharedTexts, SharedTextWrites
     from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, IndexTotals
     from directory_indexer.storage.documents.vector_sets import VectorSets, VectorSetWrites

@@ -9,14 +9,14 @@ from typing import NamedTuple
 from directory_indexer.core.errors import IndexMismatchError
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.meta import (
+from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents.schema import (
     FORMER_PREFIX,
     GENERATION_KEYS,
     MetaWrites,
     parse_space,
     parse_suffix,
 )
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
 from directory_indexer.storage.documents.vectors import FORMER_WITHOUT_TEXT, VectorWrites
 from directory_indexer.storage.vectors import VectorPlace
 
