@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise, takewhile
 from typing import NoReturn
 
-from directory_indexer.cli.streams import secure_streams
+from directory_indexer.cli.caller import secure_streams
 from directory_indexer.command_client import can_be_answered, data_directory
 from directory_indexer.core.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.core.isolation import GC_THRESHOLD

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
-from directory_indexer.cli.caller import Caller, NotAnsweredError, run_for
-from directory_indexer.cli.streams import written_text
+from directory_indexer.cli.caller import Caller, NotAnsweredError, run_for, written_text
 from directory_indexer.command_client import (
     ACCEPTED,
     COMMANDS,

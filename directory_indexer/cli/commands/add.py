@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.collections import DEFAULT
@@ -151,4 +150,4 @@ def _value(text: str) -> object:
     return value if isinstance(value, int | float | list) else text
 
 
-COMMAND = Command(AddCall, add)
+COMMANDS = {"add": Command(AddCall, add)}

@@ -90,4 +90,4 @@ def _document_findings(app: App, *, repair: bool) -> Iterator[Finding]:
     yield from document_findings(opened)
 
 
-COMMAND = Command(DoctorCall, doctor)
+COMMANDS = {"doctor": Command(DoctorCall, doctor)}

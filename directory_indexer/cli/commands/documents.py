@@ -6,8 +6,16 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.arguments import parse_path, parse_range
-from directory_indexer.cli.options import ConfigFile, DataDir, InCollection, OrdinaryCall, Quiet, open_app
+from directory_indexer.cli.options import (
+    ConfigFile,
+    DataDir,
+    InCollection,
+    OrdinaryCall,
+    Quiet,
+    open_app,
+    parse_path,
+    parse_range,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command, Group, Option
 from directory_indexer.config.collections import DEFAULT
@@ -170,16 +178,18 @@ def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
     return ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE
 
 
-COMMAND = Group(
-    {
-        "list": Command(ListDocumentsCall, list_documents),
-        "get": Command(GetDocumentCall, get_document),
-        "original": Command(GetOriginalCall, get_original),
-        "delete": Command(DeleteDocumentsCall, delete_documents),
-        "refresh": Command(RefreshDocumentsCall, refresh_documents),
-    },
-    help="""List, print, refresh and delete documents that were sent.
+COMMANDS = {
+    "documents": Group(
+        {
+            "list": Command(ListDocumentsCall, list_documents),
+            "get": Command(GetDocumentCall, get_document),
+            "original": Command(GetOriginalCall, get_original),
+            "delete": Command(DeleteDocumentsCall, delete_documents),
+            "refresh": Command(RefreshDocumentsCall, refresh_documents),
+        },
+        help="""List, print, refresh and delete documents that were sent.
 
     `dirindex add` sends them.
     """,
-)
+    )
+}

@@ -5,8 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -70,4 +69,4 @@ def _consequence(app: "App", path: Path) -> str:
     return f"{listed} will be removed from the index; the files themselves stay"
 
 
-COMMAND = Command(ForgetCall, forget)
+COMMANDS = {"forget": Command(ForgetCall, forget)}

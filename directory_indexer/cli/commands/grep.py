@@ -8,8 +8,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.options import ColorWhen, InCollection, Kinds, NoServer, OrdinaryCall, open_existing_app
+from directory_indexer.cli.options import (
+    ColorWhen,
+    InCollection,
+    Kinds,
+    NoServer,
+    OrdinaryCall,
+    open_existing_app,
+    parse_location,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
@@ -199,4 +206,4 @@ def _path_writer(places: Sequence[Path]) -> PathWriter:
     return lambda path: exact_text(path).removeprefix(here if is_relative else "")
 
 
-COMMAND = Command(GrepCall, grep)
+COMMANDS = {"grep": Command(GrepCall, grep)}

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.arguments import parse_path, parse_seconds
-from directory_indexer.cli.options import InCollection, VerboseCall, open_app
+from directory_indexer.cli.options import InCollection, VerboseCall, open_app, parse_path, parse_seconds
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.indexing import EmbeddingMode
@@ -260,4 +259,4 @@ def _report_failures(report: IndexReport) -> None:
         sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")
 
 
-COMMAND = Command(IndexCall, index)
+COMMANDS = {"index": Command(IndexCall, index)}

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import VerboseCall
+from directory_indexer.cli.commands.serve import server_arguments, unset_variables_note
+from directory_indexer.cli.options import VerboseCall, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
-from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
 from directory_indexer.core.errors import ConsentNeededError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 
@@ -158,4 +157,4 @@ def _plugin_note(plan: Plan, system: System) -> list[str]:
     return ["Claude Code also has the dirindex plugin: keep only one of the two"] if is_double else []
 
 
-COMMAND = Command(InstallCall, install)
+COMMANDS = {"install": Command(InstallCall, install)}
