@@ -21,9 +21,9 @@ from directory_indexer.config.settings import Config
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.last_query import QUERY_MARK_NAME
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.machine import WATCH_MARK
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.core.scratch import scratch_beside
-from directory_indexer.core.watch_limits import NAME as WATCH_LIMIT
 from directory_indexer.storage.documents.words import VOCABULARY_SUFFIX as WORDS_ENDING
 
 with lazily:
@@ -58,7 +58,7 @@ _LOCKS_AND_MARKS = (
     "write.lock-wanted",
     "write.lock-owed",
     "watch.lock",
-    WATCH_LIMIT,
+    WATCH_MARK,
     "embed.lock",
     QUERY_MARK_NAME,
 )

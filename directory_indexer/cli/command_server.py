@@ -37,9 +37,9 @@ from directory_indexer.command_client import (
 from directory_indexer.config import LoadedConfig
 from directory_indexer.config.collections import DEFAULT
 from directory_indexer.core.cancellation import cancelled_by
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import try_lock
-from directory_indexer.core.permissions import directory_mode
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -21,7 +21,7 @@ from directory_indexer.cli.command_server import CommandServer
 from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.config.sources import with_absolute_paths
 from directory_indexer.core.isolation import GC_THRESHOLD, NEUTRAL_DIRECTORY, isolated_command, without_python_settings
-from directory_indexer.core.permissions import keep_private
+from directory_indexer.core.kept_files import keep_private
 
 _MINUTE_SECONDS: Final = 60.0
 

@@ -15,8 +15,8 @@ from blake3 import blake3
 
 from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Output
-from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import containers_around, display, exact_text
 from directory_indexer.core.safe_open import open_file, read_small_file

@@ -16,9 +16,9 @@ from typing import Any, Final, TypeAlias
 from directory_indexer.collections.collections import Collections
 from directory_indexer.config.collections import team_directory
 from directory_indexer.core.errors import ConflictError, DirIndexError, NotIndexedError
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, is_locked, try_lock
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.registry.operations import (
     OperationKind,
     OperationRow,

@@ -34,11 +34,10 @@ from directory_indexer.config.collections import (
 )
 from directory_indexer.config.sources import KEYS, Source
 from directory_indexer.config.value_types import Secret
-from directory_indexer.core.durable_files import create_new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id
+from directory_indexer.core.kept_files import create_new_file, directory_mode, sync_path, write_durably
 from directory_indexer.core.paths import well_formed
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.connections import ANOTHER_BACKUP_HINT, copy_database
 from directory_indexer.storage.databases.stored_values import parse_text

@@ -26,9 +26,9 @@ from directory_indexer.config.collections import (
     team_directory,
 )
 from directory_indexer.core.errors import ConflictError, NotIndexedError, StoreError, UsageError
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import invalid_character_in
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:

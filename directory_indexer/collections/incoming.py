@@ -32,7 +32,7 @@ from directory_indexer.config.indexing import EMBEDDED_MODELS
 from directory_indexer.config.sources import KEYS, SECTIONS, parse_jsonc
 from directory_indexer.config.value_types import Secret
 from directory_indexer.core.errors import StoreError, UsageError
-from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.core.kept_files import directory_mode, file_mode
 from directory_indexer.core.safe_open import CachedPathOpener, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases.connections import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema

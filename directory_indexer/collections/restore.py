@@ -37,11 +37,10 @@ from directory_indexer.collections.incoming import (
     require_own_database,
 )
 from directory_indexer.config.collections import DEFAULT, config_of_collection, team_directory
-from directory_indexer.core.durable_files import is_disk_full, sync_path, write_durably
 from directory_indexer.core.errors import ConsentNeededError, StoreError
+from directory_indexer.core.kept_files import directory_mode, file_mode, is_disk_full, sync_path, write_durably
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import FilePath, file_path
-from directory_indexer.core.permissions import directory_mode, file_mode
 from directory_indexer.core.safe_open import create_file
 from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.registry.keys import Key, Keys

@@ -28,8 +28,8 @@ from directory_indexer.config.sources import (
 )
 from directory_indexer.config.value_types import Secret, SecretText, ValidationIssue
 from directory_indexer.core.errors import ConfigError
+from directory_indexer.core.kept_files import is_secret_readable_by_others, others_can_write
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.permissions import is_secret_readable_by_others, others_can_write
 
 with lazily:
     import difflib

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.core import watch_limits
+from directory_indexer.core import machine
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import FileFailure, Scan, SkippedFile
 from directory_indexer.core.fingerprint import EmbeddingSpace
@@ -120,7 +120,7 @@ class Status:
                 last_run=runs[0] if runs and _is_relevant_run(runs[0], directories) else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
-                watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
+                watch_advice=machine.WATCHES_MESSAGE if machine.is_watching_limited(docstore.path) else "",
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:

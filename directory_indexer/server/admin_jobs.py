@@ -14,9 +14,9 @@ from directory_indexer.collections.background import OperationFunction, Operatio
 from directory_indexer.collections.backup import back_up
 from directory_indexer.collections.checkup import repair_documents
 from directory_indexer.core.errors import DirIndexError, LockedError, UsageError
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Finding, Verdict
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.indexing.runs import hold_write_lock
 from directory_indexer.server.mcp.index_tool import is_ended
 from directory_indexer.server.mcp.tools import Tools

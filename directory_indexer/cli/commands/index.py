@@ -25,7 +25,7 @@ with lazily:
     from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.cli.results import unseen_notes
     from directory_indexer.cli.signals import StopSwitch
-    from directory_indexer.core import watch_limits
+    from directory_indexer.core import machine
     from directory_indexer.indexing import watch
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
@@ -244,8 +244,8 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
         stop_reason=switch.reason,
         except_below=own,
         is_held=lambda: bool(app.run_control.paused()),
-        on_limit=lambda: output.notes([watch_limits.MESSAGE, watch_limits.HINT]),
-        limit_path=watch_limits.limit_path(app.loaded.config.storage.sqlite_path),
+        on_limit=lambda: output.notes([machine.WATCHES_MESSAGE, machine.WATCHES_HINT]),
+        limit_path=machine.watch_limit_path(app.loaded.config.storage.sqlite_path),
     ).run()
 
 

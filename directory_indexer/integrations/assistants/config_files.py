@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from directory_indexer.core.durable_files import sync_path
+from directory_indexer.core.kept_files import sync_path
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
 from directory_indexer.core.safe_open import open_file

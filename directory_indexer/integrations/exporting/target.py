@@ -7,8 +7,8 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 
-from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.core.kept_files import sync_path
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, OsPath, lies_in, os_path
 

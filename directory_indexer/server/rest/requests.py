@@ -19,9 +19,8 @@ from starlette.requests import Request
 
 from directory_indexer.api.fields import JsonObject, Only
 from directory_indexer.collections.originals import original_too_large
-from directory_indexer.core.durable_files import is_disk_full
 from directory_indexer.core.errors import DiskFullError, StoreError, UsageError
-from directory_indexer.core.permissions import directory_mode
+from directory_indexer.core.kept_files import directory_mode, is_disk_full
 from directory_indexer.server.mcp.arguments import invalid_argument_error, parse_arguments, quote_value
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.operations import HttpOperation

@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import DiskFullError, StoreError
+from directory_indexer.core.kept_files import directory_mode, file_mode, is_trusted, sync_path
 from directory_indexer.core.lock import write_lock
-from directory_indexer.core.permissions import directory_mode, file_mode, is_trusted
 
 
 class PooledConnection:
