@@ -32,7 +32,7 @@ from directory_indexer.config.collections import (
     registry_path,
     team_directory,
 )
-from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.config.settings import KEYS, Source
 from directory_indexer.config.value_types import Secret
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id

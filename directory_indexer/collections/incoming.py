@@ -29,7 +29,7 @@ from directory_indexer.collections.backup import (
     set_nested,
 )
 from directory_indexer.config.indexing import EMBEDDED_MODELS
-from directory_indexer.config.sources import KEYS, SECTIONS, parse_jsonc
+from directory_indexer.config.settings import KEYS, SECTIONS, parse_jsonc
 from directory_indexer.config.value_types import Secret
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.kept_files import directory_mode, file_mode

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.config.indexing import PROVIDERS
-from directory_indexer.config.settings import Config, build_config, conflicts
-from directory_indexer.config.sources import (
+from directory_indexer.config.settings import (
     KEYS,
     SECTIONS,
+    Config,
     Setting,
     Source,
     Value,
     absolute_path,
+    build_config,
+    conflicts,
     settings_in_environment,
     settings_in_file,
     variable_of,

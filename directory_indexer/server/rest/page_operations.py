@@ -44,7 +44,7 @@ from directory_indexer.api.runs import run_of
 from directory_indexer.api.status import IndexVersion, StatusAnswer, status_answer
 from directory_indexer.config import LoadedConfig, load_config
 from directory_indexer.config.collections import DEFAULT
-from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.config.settings import KEYS, Source
 from directory_indexer.core.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in
