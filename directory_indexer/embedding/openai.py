@@ -23,8 +23,7 @@ from directory_indexer.embedding.remote import (
     status_error,
 )
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.json_values import items_in, object_in, parse_object, text_in
-from directory_indexer.http_client.retries import FailureKind, RequestError
+from directory_indexer.http_client.services import FailureKind, RequestError, items_in, object_in, parse_object, text_in
 
 with lazily:
     from directory_indexer.embedding.tokens import count_openai_tokens

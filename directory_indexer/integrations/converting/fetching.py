@@ -23,7 +23,7 @@ import httpx
 
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.retries import FailureKind, RequestError
+from directory_indexer.http_client.services import FailureKind, RequestError
 from directory_indexer.integrations.converting.addresses import address_of, display_url
 from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
 

@@ -1,23 +1,86 @@
-"""Failures of requests to services, and retries.
+"""Services on the network: typed access to their untrusted JSON, failures of requests, and retries.
 
-A service's Retry-After applies to all requests to it, from any thread. Refused requests are never repeated.
+Values of JSON that are missing or of another type count as empty. A service's Retry-After applies to all requests to
+it, from any thread. Refused requests are never repeated.
 """
 
 from __future__ import annotations
 
 import contextlib
 import email.utils
+import json
 import math
 import random
 import re
 import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from directory_indexer.core.errors import ProviderError
-from directory_indexer.http_client.json_values import items_in, text_in
 from directory_indexer.telemetry import spans
+
+
+def parse_object(content: bytes) -> dict[str, Any] | None:
+    """Parse a JSON object, or return None."""
+    try:
+        value = json.loads(content, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def object_in(value: object, name: str) -> dict[str, Any]:
+    """Return the object with a name."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return member if isinstance(member, dict) else {}
+
+
+def items_in(value: object, name: str) -> list[dict[str, Any]]:
+    """Return the objects in the list with a name."""
+    return [item for item in values_in(value, name) if isinstance(item, dict)]
+
+
+def values_in(value: object, name: str) -> list[Any]:
+    """Return the list with a name."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return member if isinstance(member, list) else []
+
+
+def text_in(value: object, name: str) -> str:
+    """Return the text with a name, without invalid characters."""
+    member = value.get(name) if isinstance(value, dict) else None
+    return _whole(member) if isinstance(member, str) else ""
+
+
+def number_in(value: object, name: str) -> float:
+    """Return the number with a name."""
+    return as_number(value.get(name)) if isinstance(value, dict) else 0.0
+
+
+def count_in(value: object, name: str) -> int:
+    """Return the whole number with a name, within bounds."""
+    return max(0, min(int(number_in(value, name)), _LARGEST))
+
+
+def as_number(value: object) -> float:
+    """Return a value as a finite number, or 0."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+    return float(value) if is_number and math.isfinite(value) else 0.0  # type: ignore[arg-type]  # checked above
+
+
+def _whole(text: str) -> str:
+    """Replace lone surrogates by question marks, and drop control characters."""
+    return text.encode("utf-8", "replace").decode("utf-8").translate(_CONTROLS)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_LARGEST: Final = 1 << 40
+_CONTROLS: Final = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n\r\x85"}
+
 
 Answer = TypeVar("Answer")
 
