@@ -36,8 +36,7 @@ with lazily:
     from directory_indexer.formats.external import Command, Extension, version_of
     from directory_indexer.formats.format import AddedFormat, Format
     from directory_indexer.formats.limited_program import find_program
-    from directory_indexer.indexing.options import IndexPolicy
-    from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
+    from directory_indexer.indexing.options import BackgroundThrottle, IndexPolicy, PoliteThrottle
     from directory_indexer.integrations.converting.destinations import Destinations
     from directory_indexer.ocr import service
     from directory_indexer.ocr.engine_selection import OcrSettings
