@@ -19,6 +19,7 @@ with lazily:
     from directory_indexer.config import load_config
     from directory_indexer.integrations.assistants import client_table
     from directory_indexer.integrations.assistants.clients import Part, default_parts, launch_of, this_system
+    from directory_indexer.integrations.assistants.config_files import read_record
     from directory_indexer.integrations.assistants.planning import (
         Installation,
         Removal,
@@ -28,7 +29,6 @@ with lazily:
         installed_clients,
         lock_record,
     )
-    from directory_indexer.integrations.assistants.record import read_record
     from directory_indexer.text.formatting import count
     from directory_indexer.text.installs import change_lines, failure_lines, step_lines
 

@@ -28,15 +28,19 @@ from directory_indexer.integrations.assistants.clients import (
 )
 from directory_indexer.integrations.assistants.config_files import (
     ConfigFile,
+    Edit,
+    Record,
+    digest,
     missing_directories,
     read_file,
+    read_record,
     remove_file,
     write_file,
+    write_record,
 )
 from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.formats import FORMATS
 from directory_indexer.integrations.assistants.json_text import JSON
-from directory_indexer.integrations.assistants.record import Edit, Record, digest, read_record, write_record
 
 _LOCK: Final = "assistants.lock"
 

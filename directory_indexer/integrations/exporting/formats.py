@@ -15,9 +15,9 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import well_formed
 
 with lazily:
-    from directory_indexer.integrations.exporting.database import DatabaseWriter
     from directory_indexer.integrations.exporting.writers import (
         CsvLines,
+        DatabaseWriter,
         ExportStart,
         ExportWriter,
         FileWriter,

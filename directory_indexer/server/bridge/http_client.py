@@ -27,7 +27,7 @@ from directory_indexer.integrations.converting.destinations import Destinations,
 from directory_indexer.telemetry import spans
 
 with lazily:
-    from directory_indexer.integrations.converting.addresses import address_of, display_url
+    from directory_indexer.integrations.converting.fetching import address_of, display_url
 
 MAX_ANSWER_BYTES: Final = 32_000_000
 _MAX_SECONDS: Final = 90.0
