@@ -14,8 +14,8 @@ from typing import NamedTuple
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import PageKey, PageProblem, Recognition
 from directory_indexer.core.paths import FilePath
+from directory_indexer.ocr.engine import PageOutcome, PageRequest
 from directory_indexer.ocr.engine_selection import ConfiguredOcr
-from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.storage.documents.incomplete_files import ScanCounts, WaitingPage
 from directory_indexer.storage.documents.known_files import FileState
