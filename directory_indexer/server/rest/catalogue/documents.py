@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from directory_indexer.api.collections import IngestAnswer
 from directory_indexer.api.contents import DocumentList, GrepAnswer, OutlineAnswer, TextAnswer
-from directory_indexer.api.directories import DirectoryTree
+from directory_indexer.api.directories import DirectoryTree, NeighboursAnswer, PageAnswer, PreviewAnswer
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Pool
-from directory_indexer.api.previews import NeighboursAnswer, PageAnswer, PreviewAnswer
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.rest import arguments, documents, ingesting, originals, previews, search
