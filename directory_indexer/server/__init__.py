@@ -20,12 +20,12 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.indexing.background_runs import index_command
-from directory_indexer.server.log_lines import log_to_stderr
 from directory_indexer.server.middleware.access import Access
-from directory_indexer.server.startup import (
+from directory_indexer.server.process import (
     CLUSTER_INSTRUCTIONS,
     INSTRUCTIONS,
     EarlyHandshake,
+    log_to_stderr,
     pause_garbage_collection,
 )
 from directory_indexer.storage.documents.runs import Origin

@@ -25,8 +25,7 @@ from directory_indexer.search.grep import Grep, GrepMatches, GrepRequest, grep, 
 from directory_indexer.search.locators import outline_of
 from directory_indexer.search.outlines import Outline
 from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
-from directory_indexer.server.mcp.budget import Budgets, count_json_tokens, largest_number_that_fits
-from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file
 from directory_indexer.storage.documents.store import Snapshot

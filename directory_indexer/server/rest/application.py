@@ -26,6 +26,18 @@ from directory_indexer.server.middleware.request_context import (
     method_not_allowed,
     path_not_found,
 )
+from directory_indexer.server.rest.messages import (
+    arguments_in_headers,
+    arguments_in_query,
+    is_json_lines,
+    make_response,
+    media_type_of,
+    parse_body,
+    parse_call,
+    problem_of_error,
+    problem_response,
+    spool_body,
+)
 from directory_indexer.server.rest.operations import (
     Body,
     HttpOperation,
@@ -36,16 +48,6 @@ from directory_indexer.server.rest.operations import (
     require_collection_access,
     require_right,
 )
-from directory_indexer.server.rest.requests import (
-    arguments_in_headers,
-    arguments_in_query,
-    is_json_lines,
-    media_type_of,
-    parse_body,
-    parse_call,
-    spool_body,
-)
-from directory_indexer.server.rest.responses import make_response, problem_of_error, problem_response
 from directory_indexer.storage.registry.operations import StoredResponse, StoredResponses
 
 with lazily:

@@ -23,7 +23,7 @@ from directory_indexer.server.mcp.arguments import (
     Texts,
     Types,
 )
-from directory_indexer.server.mcp.budget import Budgets
+from directory_indexer.server.mcp.schemas import Budgets
 
 _OperationId = Annotated[
     str,

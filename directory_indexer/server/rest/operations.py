@@ -16,7 +16,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import schema_with_aliases
 from directory_indexer.server.mcp.executor import ToolExecutor
-from directory_indexer.server.mcp.search_requests import collections_of_call
+from directory_indexer.server.mcp.search_answer import collections_of_call
 from directory_indexer.server.middleware.monitoring import Metrics
 from directory_indexer.server.middleware.request_context import RefusedError, Route, collection_not_found, missing_right
 from directory_indexer.storage.registry.keys import DEFAULT_COLLECTION, Key, Keys

@@ -44,7 +44,7 @@ from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.spelling import correct_spelling
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.texts import FileText, change_on_disk, read_text
-from directory_indexer.server.mcp.search_requests import add_collection_names
+from directory_indexer.server.mcp.search_answer import add_collection_names
 from directory_indexer.server.rest.arguments import PageCall, PreviewCall, SimilarCall
 from directory_indexer.server.rest.documents import DocumentIds, indexed_path
 from directory_indexer.server.rest.operations import Services

@@ -20,7 +20,7 @@ from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.mcp.grep_outline import grep_first_lines, grep_request, outline_of_name
-from directory_indexer.server.mcp.search_requests import collections_of_call, resolve_scope_refreshing
+from directory_indexer.server.mcp.search_answer import collections_of_call, resolve_scope_refreshing
 from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
