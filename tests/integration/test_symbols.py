@@ -13,7 +13,7 @@ from directory_indexer.server.mcp.arguments import SymbolArguments
 from directory_indexer.server.mcp.schemas import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
-from directory_indexer.text.symbols import symbol_lines
+from directory_indexer.text.structure import symbol_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -27,7 +27,7 @@ with lazily:
     from directory_indexer.search.locators import locator_selection, outline_at, outline_of, parse_locator
     from directory_indexer.search.texts import Selection, Unit, read_text
     from directory_indexer.text import json_pages, results
-    from directory_indexer.text.outlines import folded_note, outline_lines, outline_within, unfolding_command
+    from directory_indexer.text.structure import folded_note, outline_lines, outline_within, unfolding_command
 
 
 class GetCall(VerboseCall):

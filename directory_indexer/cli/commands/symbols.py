@@ -17,7 +17,7 @@ with lazily:
     from directory_indexer.search.locating import locate as find_places
     from directory_indexer.search.symbols import find_symbol, symbol_notes, symbol_request
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.symbols import located_lines, symbol_lines
+    from directory_indexer.text.structure import located_lines, symbol_lines
 
 _MAX_SYMBOL_TOKENS = 2000
 _MAX_LEVELS = 5

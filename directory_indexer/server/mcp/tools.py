@@ -68,7 +68,7 @@ from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.path_resolution import indexed_file_and_lines
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain
-from directory_indexer.text.symbols import located_lines, symbol_lines
+from directory_indexer.text.structure import located_lines, symbol_lines
 
 with lazily:
     from directory_indexer.collections.collections import Collections

@@ -26,7 +26,7 @@ from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursC
 from directory_indexer.server.rest.documents import indexed_path
 from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.registry.stored_documents import State
-from directory_indexer.text.outlines import outline_within
+from directory_indexer.text.structure import outline_within
 
 with lazily:
     from directory_indexer.collections.collections import OpenCollection
