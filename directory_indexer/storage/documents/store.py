@@ -33,7 +33,6 @@ from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
     from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
-    from directory_indexer.storage.documents.directories import Directories, DirectoryWrites
     from directory_indexer.storage.documents.embedding_queue import (
         EmbeddingQueue,
         SearchVectors,
@@ -54,7 +53,13 @@ with lazily:
     from directory_indexer.storage.documents.runs import Pauses, PauseWrites, Runs, RunWrites
     from directory_indexer.storage.documents.schema import Meta, MetaWrites
     from directory_indexer.storage.documents.shared_texts import SharedTexts, SharedTextWrites
-    from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, IndexTotals
+    from directory_indexer.storage.documents.statistics import (
+        Directories,
+        DirectoryCounts,
+        DirectoryWrites,
+        FacetCounts,
+        IndexTotals,
+    )
     from directory_indexer.storage.documents.vector_sets import VectorSets, VectorSetWrites
     from directory_indexer.storage.documents.vectors import StalePoints, Vectors, VectorWrites
     from directory_indexer.storage.documents.words import Words, WordWrites
