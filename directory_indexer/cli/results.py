@@ -37,8 +37,7 @@ with lazily:
     from directory_indexer.storage.documents.statistics import IndexSummary
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.results import View
-    from directory_indexer.text.rows import Format, format_rows
+    from directory_indexer.text.results import Format, View, format_rows
 
 
 _BYTES_PER_TOKEN = 3
