@@ -1,4 +1,4 @@
-"""Search results and file texts as lines: hits with the matched words marked, the text of a file, and rows for programs.
+"""Search results and file texts as lines: hits with matched words marked, the text of a file, and rows for programs.
 
 Rows are columns, paths, `grep` output, Markdown and JSON Lines. The length of a row is bounded, whatever the file
 contains; bytes of names are kept.
