@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
+from directory_indexer.config import DEFAULT, LoadedConfig, documents_of, registry_path
 from directory_indexer.config.indexing import OCR_SERVICES, EmbeddingMode
 from directory_indexer.core import machine
 from directory_indexer.core.errors import VectorStoreError

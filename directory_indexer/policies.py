@@ -6,8 +6,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import documents_of, registry_path, team_directory
+from directory_indexer.config import LoadedConfig, documents_of, registry_path, team_directory
 from directory_indexer.config.indexing import (
     OCR_SERVICES,
     EmbeddingConfig,

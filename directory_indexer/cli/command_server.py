@@ -34,8 +34,7 @@ from directory_indexer.command_client import (
     socket_path,
     version,
 )
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT, LoadedConfig
 from directory_indexer.core.cancellation import cancelled_by
 from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from directory_indexer.collections.collections import OpenCollection
 from directory_indexer.collections.originals import Originals, hash_of_file
-from directory_indexer.config.collections import DEFAULT, collection_directory, collection_name, documents_directory
+from directory_indexer.config import DEFAULT, collection_directory, collection_name, documents_directory
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.notes import Finding, Verdict

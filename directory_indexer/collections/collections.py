@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
-from directory_indexer.config.collections import (
+from directory_indexer.config import (
     DEFAULT,
     CollectionName,
     collection_directory,

@@ -36,7 +36,7 @@ from directory_indexer.collections.incoming import (
     parse_incoming_settings,
     require_own_database,
 )
-from directory_indexer.config.collections import DEFAULT, config_of_collection, team_directory
+from directory_indexer.config import DEFAULT, config_of_collection, team_directory
 from directory_indexer.core.errors import ConsentNeededError, StoreError
 from directory_indexer.core.kept_files import directory_mode, file_mode, is_disk_full, sync_path, write_durably
 from directory_indexer.core.lock import write_lock

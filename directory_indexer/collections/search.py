@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from directory_indexer.collections.collections import Collections, OpenCollection
-from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.config import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, prefix_note

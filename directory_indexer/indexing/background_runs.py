@@ -14,8 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT, LoadedConfig
 from directory_indexer.config.settings import with_absolute_paths
 from directory_indexer.core.errors import DirIndexError, ExitCode
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY, isolated_command, without_python_settings

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 

@@ -21,7 +21,7 @@ with lazily:
         repair_registry,
     )
     from directory_indexer.collections.collections import OpenCollection
-    from directory_indexer.config.collections import CollectionName
+    from directory_indexer.config import CollectionName
     from directory_indexer.core.notes import Finding, Verdict
     from directory_indexer.text import reports
 

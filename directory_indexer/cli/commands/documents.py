@@ -18,7 +18,7 @@ from directory_indexer.cli.options import (
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command, Group, Option
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import path_of_place

@@ -27,7 +27,7 @@ from directory_indexer.cli.options import (
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.results import ResultOptions, form_of, show_result
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in, resolved_path

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ConsentNeededError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import resolved_path

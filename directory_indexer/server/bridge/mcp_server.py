@@ -43,7 +43,7 @@ from pydantic import Field
 from directory_indexer import __version__
 from directory_indexer.api.contents import ConvertedText
 from directory_indexer.api.operations import Operation
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import (
     ContentRefusedError,
     DirIndexError,

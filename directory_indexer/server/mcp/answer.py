@@ -11,7 +11,7 @@ from directory_indexer.api.hits import IndexState, PlainAnswer, SearchAnswer
 from directory_indexer.api.runs import Run
 from directory_indexer.api.status import Directory, Model
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS

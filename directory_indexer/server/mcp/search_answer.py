@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from directory_indexer.api.cursors import Position, parse_cursor
 from directory_indexer.api.hits import Passage, SearchAnswer, facets_answer, passage_of, plain_answer, search_answer
 from directory_indexer.collections.search import add_document_ids
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note

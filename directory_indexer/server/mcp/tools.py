@@ -11,7 +11,7 @@ from directory_indexer.api.hits import SearchAnswer, index_state
 from directory_indexer.api.status import Model, directory_of
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer, locate_answer, symbol_answer
 from directory_indexer.collections.search import search_collections
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ProviderError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note

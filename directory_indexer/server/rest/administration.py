@@ -11,7 +11,7 @@ from directory_indexer import __version__
 from directory_indexer.api.collections import CollectionEntry, CollectionsAnswer, collection_entry
 from directory_indexer.api.runs import administrative_entry
 from directory_indexer.collections.background import OperationRunningError
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ConflictError, DirIndexError, LockedError, NotIndexedError, UsageError
 from directory_indexer.server.admin_jobs import backup_directory
 from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE

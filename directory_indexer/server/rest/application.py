@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from directory_indexer.api.operations import Pool
-from directory_indexer.config.collections import team_directory
+from directory_indexer.config import team_directory
 from directory_indexer.core.errors import DirIndexError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.server.middleware.request_context import (

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from directory_indexer.api.fields import Only
 from directory_indexer.collections.ingest import OnConflict, Wait
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.server.mcp.arguments import (
     COLLECTION,

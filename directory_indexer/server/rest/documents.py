@@ -11,7 +11,7 @@ from itertools import islice
 from directory_indexer.api.collections import document_entry
 from directory_indexer.api.contents import DocumentFacts, DocumentList, TextAnswer, document_facts, text_answer
 from directory_indexer.api.fields import format_timestamp
-from directory_indexer.config.collections import documents_of
+from directory_indexer.config import documents_of
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.core.ids import DocId, document_id
 from directory_indexer.core.lazy import lazily

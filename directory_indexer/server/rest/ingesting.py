@@ -14,7 +14,7 @@ from directory_indexer.api.operations import Pool
 from directory_indexer.collections.collections import collection_not_found
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
 from directory_indexer.collections.originals import read_pieces
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily

@@ -42,8 +42,7 @@ from directory_indexer.api.operations import Pool
 from directory_indexer.api.reports import SettingsAnswer, settings_answer
 from directory_indexer.api.runs import run_of
 from directory_indexer.api.status import IndexVersion, StatusAnswer, status_answer
-from directory_indexer.config import LoadedConfig, load_config
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT, LoadedConfig, load_config
 from directory_indexer.config.settings import KEYS, Source
 from directory_indexer.core.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from directory_indexer.api.contents import metadata_of
 from directory_indexer.api.directories import Cell, Colour, Element, PageAnswer, PreviewAnswer, RelatedFile, TableRow
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, search_answer
-from directory_indexer.config.collections import documents_of
+from directory_indexer.config import documents_of
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import PAGE_UNITS, Recognition, SourceFile, Word, source_file
 from directory_indexer.core.lazy import lazily

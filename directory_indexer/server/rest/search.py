@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from directory_indexer.api.contents import GrepAnswer, OutlineAnswer, outline_answer
 from directory_indexer.api.directories import DirectoryTree, NeighbourEntry, NeighboursAnswer, directory_tree
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
-from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.config import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in

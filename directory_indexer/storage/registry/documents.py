@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.config.collections import DEFAULT, doc_id_of
+from directory_indexer.config import DEFAULT, doc_id_of
 from directory_indexer.core.errors import ConflictError
 from directory_indexer.core.paths import FilePath, containers_around
 from directory_indexer.formats.document import Description, Metadata

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from directory_indexer.config.collections import collection_name
+from directory_indexer.config import collection_name
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.rights import Right
 from directory_indexer.storage.databases.stored_values import (

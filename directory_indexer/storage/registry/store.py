@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, cast
 
-from directory_indexer.config.collections import CollectionName, collection_name
+from directory_indexer.config import CollectionName, collection_name
 from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases.connections import (
