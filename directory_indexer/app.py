@@ -16,7 +16,7 @@ from directory_indexer.core.errors import VectorStoreError
 from directory_indexer.core.kept_files import share_with_group
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore
 

@@ -39,7 +39,7 @@ from directory_indexer.core.ids import doc_id
 from directory_indexer.core.kept_files import create_new_file, directory_mode, sync_path, write_durably
 from directory_indexer.core.paths import well_formed
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.connections import ANOTHER_BACKUP_HINT, copy_database
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, copy_database
 from directory_indexer.storage.databases.stored_values import parse_text
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.registry.repairs import require_intact

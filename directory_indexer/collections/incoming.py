@@ -35,7 +35,7 @@ from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.kept_files import directory_mode, file_mode
 from directory_indexer.core.safe_open import CachedPathOpener, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.connections import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables

@@ -37,7 +37,7 @@ from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.indexing.runs import Run, StoppedWhileYieldingError, hold_write_lock, recorded_run
 from directory_indexer.indexing.updater import Updater, describe_error
-from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents import IndexScope
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.vectors import VectorPlace
 

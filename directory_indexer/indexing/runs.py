@@ -22,7 +22,7 @@ from directory_indexer.core.lock import WriteLock, write_lock
 from directory_indexer.core.paths import FilePath, display, file_path
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside
 from directory_indexer.indexing.options import IndexOptions, options_of
-from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents import IndexScope
 from directory_indexer.storage.documents.runs import (
     Origin,
     Outcome,

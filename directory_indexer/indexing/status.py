@@ -14,8 +14,8 @@ from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.embedding.models import embedded_model, missing_model_advice
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
 from directory_indexer.storage.documents.store import DocStore, Snapshot

@@ -26,8 +26,8 @@ from directory_indexer.indexing.merging import Merger, SpaceSwitcher
 from directory_indexer.indexing.options import Throttle
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
 from directory_indexer.storage.cluster import ClusterCopy
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.embedding_queue import PendingChunk
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.documents.vectors import EmbeddedChunk

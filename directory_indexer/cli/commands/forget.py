@@ -16,7 +16,7 @@ with lazily:
     from directory_indexer.api.reports import ForgetAnswer
     from directory_indexer.app import App
     from directory_indexer.indexing.directory_plans import forgettable_path, require_forgettable
-    from directory_indexer.storage.documents.queries import IndexScope
+    from directory_indexer.storage.documents import IndexScope
     from directory_indexer.text.formatting import count, printable
 
 

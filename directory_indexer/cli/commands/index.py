@@ -16,7 +16,7 @@ from directory_indexer.core.errors import ConsentNeededError, DirIndexError, Exi
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.machine import lower_priority
 from directory_indexer.core.paths import FilePath, display, exact_text
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:

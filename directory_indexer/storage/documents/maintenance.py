@@ -21,13 +21,12 @@ from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
-from directory_indexer.storage.databases.connections import ANOTHER_BACKUP_HINT, Connections
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, Connections
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_stored
-from directory_indexer.storage.documents import words
+from directory_indexer.storage.documents import translated_errors, words
 from directory_indexer.storage.documents.files import parse_page_starts
 from directory_indexer.storage.documents.known_files import FileState, parse_skipped_entries
 from directory_indexer.storage.documents.metadata import METADATA_NAMES
-from directory_indexer.storage.documents.queries import translated_errors
 from directory_indexer.storage.documents.runs import RUN_COLUMNS, paused_run, run_record
 from directory_indexer.storage.documents.schema import FORMER_PREFIX, GENERATION_KEYS, parse_space, parse_suffix
 from directory_indexer.storage.documents.statistics import parse_mounts

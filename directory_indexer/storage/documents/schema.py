@@ -13,9 +13,9 @@ from typing import Final
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
-from directory_indexer.storage.databases.connections import Schema
+from directory_indexer.storage.databases import Schema
 from directory_indexer.storage.databases.stored_values import parse_integer, parse_mapping, parse_text
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites
 from directory_indexer.storage.vectors import VectorPlace
 
 with lazily:

@@ -25,14 +25,14 @@ from directory_indexer.storage.databases.stored_values import (
     parse_text,
     parse_texts,
 )
-from directory_indexer.storage.documents.known_files import format_skipped_entries
-from directory_indexer.storage.documents.queries import (
+from directory_indexer.storage.documents import (
     WHOLE_INDEX,
     IndexScope,
     ScopedQueries,
     SnapshotQueries,
     TableWrites,
 )
+from directory_indexer.storage.documents.known_files import format_skipped_entries
 from directory_indexer.storage.documents.runs import Runs
 from directory_indexer.storage.documents.schema import PARENT_OF_PATH
 from directory_indexer.storage.documents.shared_texts import CHUNKS_OF_FILES, HAS_TEXT

@@ -28,7 +28,7 @@ from directory_indexer.core.errors import (
 )
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import DamagedValueError
-from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
+from directory_indexer.storage.documents import SnapshotQueries, translated_errors
 from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:

@@ -10,7 +10,7 @@ from directory_indexer.core.errors import IndexMismatchError
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites
 from directory_indexer.storage.documents.schema import (
     FORMER_PREFIX,
     GENERATION_KEYS,

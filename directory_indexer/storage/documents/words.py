@@ -29,7 +29,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_WEIGHTS, WordsWithPart, index_fields
 from directory_indexer.storage.databases.stored_values import parse_mapping, parse_stored
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, placeholders
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.schema import FTS_TABLE
 
 with lazily:

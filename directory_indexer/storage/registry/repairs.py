@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.core.errors import CorruptRegistryError
-from directory_indexer.storage.databases.connections import copy_database
+from directory_indexer.storage.databases import copy_database
 from directory_indexer.storage.databases.stored_values import DamagedValueError
 from directory_indexer.storage.registry.documents import parse_replaced_document
 from directory_indexer.storage.registry.keys import KEY_COLUMNS, parse_key

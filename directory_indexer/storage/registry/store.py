@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from directory_indexer.config import CollectionName, collection_name
 from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.databases.connections import (
+from directory_indexer.storage.databases import (
     FREE_SPACE_HINT,
     Connections,
     PooledConnection,
