@@ -43,7 +43,7 @@ with lazily:
     from directory_indexer.ranking import analyzer
     from directory_indexer.storage.page_cache import PageCache
     from directory_indexer.storage.registry.documents import StoredDescriptions
-    from directory_indexer.walk.listing import WalkPolicy
+    from directory_indexer.walk import WalkPolicy
 
 PAGES_NAME = "pages.db"
 """File name of the OCR cache, beside the database of the index."""

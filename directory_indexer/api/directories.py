@@ -15,7 +15,7 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.search.directory_usage import DirectoryUsage
     from directory_indexer.storage.documents.incomplete_files import IncompleteFile
-    from directory_indexer.walk.listing import IgnoredPath
+    from directory_indexer.walk import IgnoredPath
 
 _MAX_KINDS = 8
 _Confirmation = Annotated[str, "Token that confirms it, once, within ten minutes."]

@@ -18,7 +18,7 @@ from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.indexing.planner import Plan, plan
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.store import DocStore, Snapshot
-from directory_indexer.walk.listing import IgnoredPath, Listing, SameListing, Settled, WalkPolicy
+from directory_indexer.walk import IgnoredPath, Listing, SameListing, Settled, WalkPolicy
 from directory_indexer.walk.walk import walk
 
 with lazily:

@@ -23,7 +23,7 @@ from directory_indexer.formats.table import FORMATS
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors import VectorPlace
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 
 with lazily:
     from directory_indexer.indexing.ocr_runner import OcrRunner

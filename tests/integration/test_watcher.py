@@ -17,7 +17,7 @@ from directory_indexer.core.machine import WATCH_MARK, is_watching_limited
 from directory_indexer.core.paths import exact_text, file_path
 from directory_indexer.indexing.watch import Watch
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from directory_indexer.storage.documents.runs import Runs
 from directory_indexer.storage.documents.schema import PARENT_OF_PATH
 from directory_indexer.storage.documents.shared_texts import CHUNKS_OF_FILES, HAS_TEXT
 from directory_indexer.storage.documents.vector_sets import VectorSets
-from directory_indexer.walk.listing import SettledDirectory
+from directory_indexer.walk import SettledDirectory
 
 _DATE_OF_FILE = "coalesce(f.dated_at, f.mtime_ns / 1000000000)"
 _PLACEHOLDER_AUTHORS = ", ".join(
