@@ -21,8 +21,7 @@ from directory_indexer.core.errors import PageRefusedError, ProviderError
 from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.client import Response
-from directory_indexer.http_client.services import (
+from directory_indexer.http_client import (
     FailureKind,
     RequestError,
     RetryTiming,
@@ -34,6 +33,7 @@ from directory_indexer.http_client.services import (
     text_in,
     values_in,
 )
+from directory_indexer.http_client.client import Response
 from directory_indexer.ocr.engine import PageEstimate
 from directory_indexer.ocr.service import Access, Profile, ServiceClient, Transcript
 

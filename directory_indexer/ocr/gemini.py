@@ -13,7 +13,7 @@ from directory_indexer.core.files import Line, Word
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.draft import row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.services import (
+from directory_indexer.http_client import (
     FailureKind,
     RequestError,
     RetryTiming,

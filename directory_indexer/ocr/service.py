@@ -10,7 +10,7 @@ from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import Line
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.services import (
+from directory_indexer.http_client import (
     MAX_WAIT_SECONDS,
     FailureKind,
     RequestError,

@@ -24,8 +24,8 @@ import httpcore
 import httpx
 
 from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.http_client import FailureKind, RequestError
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.services import FailureKind, RequestError
 from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
 
 _SCHEMES: Final = frozenset({"http", "https"})

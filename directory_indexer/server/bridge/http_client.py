@@ -21,8 +21,8 @@ import httpx
 from directory_indexer import __version__
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.http_client import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.services import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
 from directory_indexer.telemetry import spans
 
