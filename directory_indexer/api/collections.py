@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from directory_indexer.api.fields import HttpError, format_timestamp
+from directory_indexer.api import HttpError, format_timestamp
 from directory_indexer.core.lazy import lazily
 
 with lazily:

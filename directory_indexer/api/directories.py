@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Annotated, NamedTuple
 
-from directory_indexer.api.fields import Chunks, Embedded, Failed, Files, Skipped, format_timestamp
+from directory_indexer.api import Chunks, Embedded, Failed, Files, Skipped, format_timestamp
 from directory_indexer.core.lazy import lazily
 
 with lazily:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from directory_indexer.api import to_json_object
 from directory_indexer.api.collections import backup_answer
-from directory_indexer.api.fields import to_json_object
 from directory_indexer.collections.background import OperationFunction, OperationStoppedError, ReportProgress
 from directory_indexer.collections.backup import back_up
 from directory_indexer.collections.checkup import repair_documents

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from directory_indexer.api.fields import to_json_object
+from directory_indexer.api import to_json_object
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS

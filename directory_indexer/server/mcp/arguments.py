@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from directory_indexer.api.fields import JsonObject, Only
+from directory_indexer.api import JsonObject, Only
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import invalid_character_in, well_formed

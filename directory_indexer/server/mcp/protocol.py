@@ -36,8 +36,8 @@ from mcp.types import (
 )
 
 from directory_indexer import __version__
+from directory_indexer.api import JsonObject
 from directory_indexer.api.contents import TextAnswer
-from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.cluster_app import ClusterApp

@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.api.fields import JsonObject, Only
+from directory_indexer.api import JsonObject, Only
 
 PLAIN_SCHEMAS: dict[object, JsonObject] = {
     str: {"type": "string"},

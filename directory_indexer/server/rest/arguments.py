@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from directory_indexer.api.fields import Only
+from directory_indexer.api import Only
 from directory_indexer.collections.ingest import OnConflict, Wait
 from directory_indexer.config import DEFAULT
 from directory_indexer.ranking.query import MAX_CHARACTERS

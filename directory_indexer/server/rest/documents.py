@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from directory_indexer.api import format_timestamp
 from directory_indexer.api.collections import document_entry
 from directory_indexer.api.contents import DocumentFacts, DocumentList, TextAnswer, document_facts, text_answer
-from directory_indexer.api.fields import format_timestamp
 from directory_indexer.config import documents_of
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.core.ids import DocId, document_id

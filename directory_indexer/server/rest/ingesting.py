@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from directory_indexer.api import HttpError, JsonObject
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
-from directory_indexer.api.fields import HttpError, JsonObject
 from directory_indexer.api.operations import Pool
 from directory_indexer.collections.collections import collection_not_found
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait

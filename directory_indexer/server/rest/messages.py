@@ -19,7 +19,7 @@ import blake3
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from directory_indexer.api.fields import JsonObject, Only, to_json_object
+from directory_indexer.api import JsonObject, Only, to_json_object
 from directory_indexer.collections.originals import original_too_large
 from directory_indexer.core.errors import (
     BusyError,

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from starlette.routing import compile_path
 
-from directory_indexer.api.fields import JsonObject, Only
+from directory_indexer.api import JsonObject, Only
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from directory_indexer.api.fields import Only, to_json_object
+from directory_indexer.api import Only, to_json_object
 from directory_indexer.server.mcp.arguments import IN_COLLECTION
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.schemas import (
