@@ -12,7 +12,7 @@ from directory_indexer.core.paths import path_of_place, resolved_path
 with lazily:
     from directory_indexer.api.contents import converted_text
     from directory_indexer.integrations.converting.converter import is_url
-    from directory_indexer.integrations.exporting.target import require_free, staged_file
+    from directory_indexer.integrations.exporting.formats import require_free, staged_file
     from directory_indexer.text import results
 
 

@@ -25,7 +25,7 @@ from directory_indexer.core.kept_files import sync_path
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
 from directory_indexer.core.safe_open import open_file
-from directory_indexer.integrations.assistants.entries import EditRefusedError
+from directory_indexer.integrations.assistants import EditRefusedError
 from directory_indexer.integrations.assistants.formats import FormatName
 
 with lazily:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ConflictError, StoreError
 from directory_indexer.core.lock import write_lock
+from directory_indexer.integrations.assistants import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.client_table import CLIENTS
 from directory_indexer.integrations.assistants.clients import (
     SERVER_NAME,
@@ -38,7 +39,6 @@ from directory_indexer.integrations.assistants.config_files import (
     write_file,
     write_record,
 )
-from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.formats import FORMATS
 from directory_indexer.integrations.assistants.json_text import JSON
 

@@ -48,8 +48,8 @@ from directory_indexer.core.errors import ConflictError, LockedError, NotIndexed
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
+from directory_indexer.integrations.assistants import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.config_files import read_file, write_file
-from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.search.query_warnings import name_test, scope_and_kind_test
