@@ -56,7 +56,7 @@ with lazily:
     from directory_indexer.storage.cluster.reader import ClusterReader
     from directory_indexer.storage.cluster.update import ClusterIndex
     from directory_indexer.storage.cluster.writer import ClusterWriter
-    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry import Registry
     from directory_indexer.storage.vector_stores import VectorStores, collection_plan, connect_to_qdrant
     from directory_indexer.storage.vectors.connection import QdrantConnection
 

@@ -31,7 +31,7 @@ from directory_indexer.storage.registry.stored_documents import State
 with lazily:
     from pathlib import Path
 
-    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry import Registry
 
 ReportProgress: TypeAlias = Callable[[str], None]
 """Reports progress; raises `OperationStoppedError` when the operation must stop."""

@@ -14,8 +14,8 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import containers_around, file_path
+from directory_indexer.storage.registry import CollectionRows, Registry
 from directory_indexer.storage.registry.repairs import find_damaged_rows, repair
-from directory_indexer.storage.registry.store import CollectionRows, Registry
 from directory_indexer.storage.registry.stored_documents import State
 
 _REPAIR_ROWS_HINT = "dirindex doctor --repair repairs or removes them, and keeps a copy"

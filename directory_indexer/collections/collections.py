@@ -41,8 +41,8 @@ with lazily:
     from directory_indexer.indexing.runs import hold_write_lock
     from directory_indexer.integrations.converting.fetching import Fetch, fetch_changed
     from directory_indexer.storage.documents.runs import Outcome
+    from directory_indexer.storage.registry import CollectionRow, CollectionRows, Registry
     from directory_indexer.storage.registry.documents import Documents
-    from directory_indexer.storage.registry.store import CollectionRow, CollectionRows, Registry
     from directory_indexer.storage.registry.stored_documents import State
 
 _DELETED_PREFIX: Final = "gone-"

@@ -39,10 +39,9 @@ from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, enable_wal,
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables
-from directory_indexer.storage.registry import repairs
+from directory_indexer.storage.registry import SCHEMA as REGISTRY_SCHEMA
+from directory_indexer.storage.registry import Registry, repairs
 from directory_indexer.storage.registry.keys import Key, Keys
-from directory_indexer.storage.registry.store import SCHEMA as REGISTRY_SCHEMA
-from directory_indexer.storage.registry.store import Registry
 
 if TYPE_CHECKING:
     import sqlite3

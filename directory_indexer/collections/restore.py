@@ -43,9 +43,9 @@ from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.core.safe_open import create_file
 from directory_indexer.policies import PAGES_NAME
+from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.keys import Key, Keys
 from directory_indexer.storage.registry.operations import Operations
-from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import State
 from directory_indexer.storage.vectors import VectorPlace
 

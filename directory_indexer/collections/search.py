@@ -21,7 +21,7 @@ from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
     from directory_indexer.search.file_names import merge_named_hits
-    from directory_indexer.storage.registry.store import Scopes
+    from directory_indexer.storage.registry import Scopes
     from directory_indexer.storage.registry.stored_documents import State
 
 

@@ -26,9 +26,9 @@ from directory_indexer.core.lock import HeldLock, try_lock
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.runs import hold_write_lock, recorded_run
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
+from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.documents import Documents
 from directory_indexer.storage.registry.operations import OperationKind, Operations
-from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import Progress, State
 
 if TYPE_CHECKING:

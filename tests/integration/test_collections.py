@@ -13,7 +13,7 @@ from directory_indexer.collections.ingest import Wait
 from directory_indexer.collections.search import directories_of_scope, scopes_of_collection, search_collections
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.search.requests import SearchMode, SearchRequest
-from directory_indexer.storage.registry.store import CollectionRows
+from directory_indexer.storage.registry import CollectionRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -55,7 +55,7 @@ with lazily:
 
     from starlette.types import Receive, Scope, Send
 
-    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry import Registry
 
 
 _MAX_QUOTED_CHARS = 80

@@ -23,7 +23,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_list,
     parse_stored,
 )
-from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
     DocumentSource,

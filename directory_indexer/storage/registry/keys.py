@@ -24,7 +24,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_stored,
     parse_texts,
 )
-from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry import Registry
 
 PREFIX = "dirindex_"
 """The prefix of every key, by which secret scanners recognise one."""

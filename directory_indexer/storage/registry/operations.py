@@ -21,7 +21,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_stored,
     parse_text,
 )
-from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry import Registry
 
 _MAX_LISTED: Final = 50
 _MAX_STORED: Final = 200
