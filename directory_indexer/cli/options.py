@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from directory_indexer.app import App
 
 with lazily:
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.config import load_config
 
 

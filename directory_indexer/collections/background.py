@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from directory_indexer.collections.collections import Collections
+from directory_indexer.collections import Collections
 from directory_indexer.config import team_directory
 from directory_indexer.core.errors import ConflictError, DirIndexError, NotIndexedError
 from directory_indexer.core.kept_files import directory_mode

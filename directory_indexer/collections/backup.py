@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple, NewType
 
 from directory_indexer import __version__
 from directory_indexer.app import App
-from directory_indexer.collections.collections import Collections
+from directory_indexer.collections import Collections
 from directory_indexer.config import (
     DEFAULT,
     CollectionName,

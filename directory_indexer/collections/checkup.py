@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from directory_indexer.collections.collections import OpenCollection
+from directory_indexer.collections import OpenCollection
 from directory_indexer.collections.originals import Originals, hash_of_file
 from directory_indexer.config import DEFAULT, collection_directory, collection_name, documents_directory
 from directory_indexer.core.errors import UsageError

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
+from directory_indexer.collections import Collections, OpenCollection
 from directory_indexer.collections.backup import (
     CONFIGURATION_FILE,
     DATABASE_FILE,
@@ -27,7 +28,6 @@ from directory_indexer.collections.backup import (
     BackupFile,
     BackupManifest,
 )
-from directory_indexer.collections.collections import Collections, OpenCollection
 from directory_indexer.collections.incoming import (
     BackupSource,
     describe_key,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from directory_indexer.collections.collections import Collections, OpenCollection
+from directory_indexer.collections import Collections, OpenCollection
 from directory_indexer.config import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lazy import lazily

@@ -32,8 +32,8 @@ from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.background import Administration, IngestWorker
-    from directory_indexer.collections.collections import Collections
     from directory_indexer.indexing.background_runs import EmbeddingProcess
     from directory_indexer.server.admin_jobs import AdminJobs
     from directory_indexer.server.http import HttpParts, run_http

@@ -30,7 +30,7 @@ from directory_indexer.storage.documents.runs import Outcome, Phase, RunRecord, 
 from directory_indexer.telemetry import spans
 
 with lazily:
-    from directory_indexer.collections.collections import CollectionKey, Collections
+    from directory_indexer.collections import CollectionKey, Collections
     from directory_indexer.config import LoadedConfig
 
 

@@ -20,7 +20,7 @@ from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.app import App
-from directory_indexer.collections.collections import CollectionApp
+from directory_indexer.collections import CollectionApp
 from directory_indexer.config import CollectionName, load_config
 from directory_indexer.core.lock import HeldLock, try_lock
 from directory_indexer.core.paths import file_path

@@ -17,7 +17,7 @@ from web_servers import WebServer, new_key
 
 from directory_indexer.server.middleware import request_context
 from directory_indexer.server.middleware.request_context import Problem
-from directory_indexer.server.rest import administration, application, background, ingesting, messages
+from directory_indexer.server.rest import administration, application, background, documents, ingesting, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from teams import Team
 
-from directory_indexer.collections import collections as opened_module
+from directory_indexer import collections as opened_module
 from directory_indexer.collections.ingest import Wait
 from directory_indexer.collections.search import directories_of_scope, scopes_of_collection, search_collections
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError

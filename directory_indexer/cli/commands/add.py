@@ -17,7 +17,7 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.api.collections import Refusal, SentAnswers, sent_answer
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
     from directory_indexer.collections.originals import read_pieces
     from directory_indexer.text.reports import sent_lines

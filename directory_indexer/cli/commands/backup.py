@@ -10,8 +10,8 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.api.collections import backup_answer
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.backup import back_up
-    from directory_indexer.collections.collections import Collections
     from directory_indexer.text.formatting import count, size
 
 

@@ -14,13 +14,13 @@ with lazily:
     from directory_indexer.api.reports import doctor_answer
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import end_lingering
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.collections.checkup import (
         document_findings,
         registry_findings,
         repair_documents,
         repair_registry,
     )
-    from directory_indexer.collections.collections import OpenCollection
     from directory_indexer.config import CollectionName
     from directory_indexer.core.notes import Finding, Verdict
     from directory_indexer.text import reports

@@ -31,7 +31,7 @@ with lazily:
         documents_answer,
         sent_answer,
     )
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest, Wait
     from directory_indexer.collections.originals import open_original

@@ -36,7 +36,7 @@ with lazily:
     from directory_indexer.api.cursors import parse_cursor
     from directory_indexer.app import App
     from directory_indexer.cli.interactive import interact
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.search import directories_of_scope, search_collections
     from directory_indexer.core.notes import Note, NoteKind
     from directory_indexer.ranking.query import parse_filter_argument

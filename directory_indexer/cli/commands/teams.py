@@ -17,7 +17,7 @@ with lazily:
     from directory_indexer.api.collections import CollectionsAnswer, DeletedAnswer, collection_entry, scopes_answer
     from directory_indexer.api.reports import KeyList, key_facts
     from directory_indexer.app import App
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.search import scopes_of_collection
     from directory_indexer.config import load_config
     from directory_indexer.core.rights import Right

@@ -23,7 +23,7 @@ from directory_indexer.server.path_resolution import meanings_of_relative_path, 
 from directory_indexer.storage.documents.runs import Origin, RunRecord
 
 with lazily:
-    from directory_indexer.collections.collections import Collections, OpenCollection
+    from directory_indexer.collections import Collections, OpenCollection
 
 
 _POLL_SECONDS = 0.05

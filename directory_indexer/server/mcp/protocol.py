@@ -41,7 +41,7 @@ from directory_indexer.api.contents import TextAnswer
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.cluster_app import ClusterApp
-from directory_indexer.collections.collections import collection_not_found
+from directory_indexer.collections import collection_not_found
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily

@@ -38,7 +38,7 @@ from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.search.requests import Hit
     from directory_indexer.storage.documents.statistics import Facets
 

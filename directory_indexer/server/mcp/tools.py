@@ -71,7 +71,7 @@ from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.structure import located_lines, symbol_lines
 
 with lazily:
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.config.settings import Config
 
 

@@ -45,7 +45,7 @@ from directory_indexer.storage.documents.files import FileFilter
 from directory_indexer.storage.registry.stored_documents import State
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.storage.documents.files import IndexedFile
     from directory_indexer.storage.documents.store import Snapshot
     from directory_indexer.storage.registry.stored_documents import StoredDocument

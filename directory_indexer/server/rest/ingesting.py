@@ -11,7 +11,7 @@ from typing import Any
 from directory_indexer.api import HttpError, JsonObject
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
 from directory_indexer.api.operations import Pool
-from directory_indexer.collections.collections import collection_not_found
+from directory_indexer.collections import collection_not_found
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
 from directory_indexer.collections.originals import read_pieces
 from directory_indexer.config import DEFAULT

@@ -22,8 +22,8 @@ from directory_indexer.server.middleware.request_context import RefusedError, Ro
 from directory_indexer.storage.registry.keys import DEFAULT_COLLECTION, Key, Keys
 
 with lazily:
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.background import Administration, IngestWorker
-    from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest
     from directory_indexer.integrations.previewing.workers import PreviewWorkers

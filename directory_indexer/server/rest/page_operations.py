@@ -70,7 +70,7 @@ from directory_indexer.server.rest.background import PATH
 from directory_indexer.server.rest.operations import Reply, Services
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.storage.documents.store import Snapshot
 
 _HTTP_ACCEPTED = 202

@@ -51,7 +51,7 @@ from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
 
 _LINES_IN_VIEW: Final = 1_200
 _MAX_TEXT_CHARS: Final = 300_000
