@@ -1,19 +1,24 @@
-"""Outlines, symbols with their uses, and the places to read for an issue report, as lines.
+"""Outlines, symbols with their uses, places to read for an issue report, and lines that match a pattern, as lines.
 
-An outline has a headline, columns of entries indented by depth, and the command that shows folded parts.
+An outline has a headline, columns of entries indented by depth, and the command that shows folded parts. Matching lines
+are formatted as by ripgrep: below their file on a terminal, each with its file in a pipe.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
 from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, file_uri, line, plain, single_line
 
 with lazily:
+    import shlex
+
+    from directory_indexer.search.grep import GrepLine, GrepMatches
     from directory_indexer.search.locating import Located, Spot
     from directory_indexer.search.outlines import Entry, Outline, fold_outline
     from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses
@@ -279,3 +284,88 @@ _DEFINITIONS_SHARE: Final = 0.4
 _MAX_DEFINITIONS: Final = 20
 _SYMBOL_NOTES_BYTES: Final = 300
 _MAX_SYMBOL_CHARS: Final = 60
+
+
+PathWriter: TypeAlias = Callable[[FilePath], str]
+
+
+class MatchView(StrEnum):
+    """The part of matching lines that is printed."""
+
+    LINES = "lines"
+    MATCHES_ALONE = "matches alone"
+    COUNTS = "counts"
+    PATHS = "paths"
+
+
+def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
+    """Yield the lines of one file for a pipe; `--` separates lines that are not adjacent."""
+    name = single_line(path(matches.path))
+    if view is MatchView.PATHS:
+        yield name
+    elif view is MatchView.COUNTS:
+        yield f"{name}:{matches.n_found}"
+    else:
+        has_context = _has_context(matches)
+        before: GrepLine | None = None
+        for row in matches.lines:
+            if has_context and (before is None or row.number > before.number + 1) and not (is_first and before is None):
+                yield _SEPARATOR
+            sign = _line_sign(row)
+            place = f"{name}{sign}{_path_and_number(row, sign)}{sign}"
+            yield from (f"{place}{text}" for text in _row_texts(row, view))
+            before = row
+
+
+def match_lines(matches: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
+    """Yield the lines of one file for a terminal."""
+    name = Span(paths.format(matches.path), Style.PATH, file_uri(matches.path))
+    if view is MatchView.PATHS:
+        yield line(name)
+        return
+    if view is MatchView.COUNTS:
+        yield line(name, Span(":"), Span(str(matches.n_found), Style.NUMBER))
+        return
+    yield line(name)
+    number = matches.lines[0].number
+    for row in matches.lines:
+        if row.number > number + 1 and _has_context(matches):
+            yield line(Span(_SEPARATOR, Style.NOTE))
+        number = row.number
+        sign = _line_sign(row)
+        place = Span(_path_and_number(row, sign), Style.NUMBER)
+        if view is MatchView.MATCHES_ALONE:
+            yield from (line(place, Span(sign), Span(text, Style.MATCH)) for text in _row_texts(row, view))
+        else:
+            yield line(place, Span(sign), *_spans_with_marks(row))
+    yield line()
+
+
+def _row_texts(row: GrepLine, view: MatchView) -> list[str]:
+    if view is not MatchView.MATCHES_ALONE:
+        return [row.text]
+    return [row.text[start:end] for start, end in row.spans]
+
+
+def _spans_with_marks(row: GrepLine) -> Iterator[Span]:
+    at = 0
+    for start, end in row.spans:
+        yield Span(row.text[at:start])
+        yield Span(row.text[start:end], Style.MATCH)
+        at = end
+    yield Span(row.text[at:])
+
+
+def _path_and_number(row: GrepLine, sign: str) -> str:
+    return f"{row.page}{sign}{row.number}" if row.page else str(row.number)
+
+
+def _line_sign(row: GrepLine) -> str:
+    return ":" if row.is_found else "-"
+
+
+def _has_context(matches: GrepMatches) -> bool:
+    return len(matches.lines) > matches.n_found or any(not row.is_found for row in matches.lines)
+
+
+_SEPARATOR = "--"

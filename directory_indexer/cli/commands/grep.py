@@ -30,7 +30,7 @@ with lazily:
     from directory_indexer.search.grep import grep as find_lines
     from directory_indexer.storage.documents.store import Snapshot
     from directory_indexer.text import json_pages
-    from directory_indexer.text.matches import MatchView, PathWriter, match_lines, match_rows
+    from directory_indexer.text.structure import MatchView, PathWriter, match_lines, match_rows
 
 
 _MAX_LINES = 2**31 - 1
