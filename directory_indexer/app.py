@@ -9,15 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import DEFAULT, documents_of, registry_path
+from directory_indexer.config import DEFAULT, LoadedConfig, documents_of, registry_path
 from directory_indexer.config.indexing import OCR_SERVICES, EmbeddingMode
-from directory_indexer.core import watch_limits
+from directory_indexer.core import machine
 from directory_indexer.core.errors import VectorStoreError
+from directory_indexer.core.kept_files import share_with_group
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
-from directory_indexer.core.permissions import share_with_group
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore
 
@@ -57,7 +56,7 @@ with lazily:
     from directory_indexer.storage.cluster.reader import ClusterReader
     from directory_indexer.storage.cluster.update import ClusterIndex
     from directory_indexer.storage.cluster.writer import ClusterWriter
-    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry import Registry
     from directory_indexer.storage.vector_stores import VectorStores, collection_plan, connect_to_qdrant
     from directory_indexer.storage.vectors.connection import QdrantConnection
 
@@ -229,8 +228,8 @@ class App:
         """
         seconds = self._config.searching.refresh_ms / 1000
         refresh = self.refresher.refresh_watched if self.is_watched() else self.refresher.refresh
-        is_limited = watch_limits.is_limited(self._config.storage.sqlite_path)
-        limit = (Note(watch_limits.MESSAGE, NoteKind.CHANGES),) if is_limited else ()
+        is_limited = machine.is_watching_limited(self._config.storage.sqlite_path)
+        limit = (Note(machine.WATCHES_MESSAGE, NoteKind.CHANGES),) if is_limited else ()
         return (*limit, *(refresh(scope, seconds=seconds).notes if seconds else ()))
 
     def language_advice(self) -> LanguageAdvice | None:

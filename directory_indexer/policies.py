@@ -6,8 +6,7 @@ import os
 from functools import cached_property
 from pathlib import Path
 
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import documents_of, registry_path, team_directory
+from directory_indexer.config import LoadedConfig, documents_of, registry_path, team_directory
 from directory_indexer.config.indexing import (
     OCR_SERVICES,
     EmbeddingConfig,
@@ -21,10 +20,10 @@ from directory_indexer.config.settings import Config
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.last_query import QUERY_MARK_NAME
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.machine import WATCH_MARK
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.core.scratch import scratch_beside
-from directory_indexer.core.watch_limits import NAME as WATCH_LIMIT
-from directory_indexer.storage.documents.vocabulary import VOCABULARY_SUFFIX as WORDS_ENDING
+from directory_indexer.storage.documents.words import VOCABULARY_SUFFIX as WORDS_ENDING
 
 with lazily:
     from directory_indexer import chunking, formats, secrets
@@ -36,8 +35,7 @@ with lazily:
     from directory_indexer.formats.external import Command, Extension, version_of
     from directory_indexer.formats.format import AddedFormat, Format
     from directory_indexer.formats.limited_program import find_program
-    from directory_indexer.indexing.options import IndexPolicy
-    from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
+    from directory_indexer.indexing.options import BackgroundThrottle, IndexPolicy, PoliteThrottle
     from directory_indexer.integrations.converting.destinations import Destinations
     from directory_indexer.ocr import service
     from directory_indexer.ocr.engine_selection import OcrSettings
@@ -45,7 +43,7 @@ with lazily:
     from directory_indexer.ranking import analyzer
     from directory_indexer.storage.page_cache import PageCache
     from directory_indexer.storage.registry.documents import StoredDescriptions
-    from directory_indexer.walk.listing import WalkPolicy
+    from directory_indexer.walk import WalkPolicy
 
 PAGES_NAME = "pages.db"
 """File name of the OCR cache, beside the database of the index."""
@@ -58,7 +56,7 @@ _LOCKS_AND_MARKS = (
     "write.lock-wanted",
     "write.lock-owed",
     "watch.lock",
-    WATCH_LIMIT,
+    WATCH_MARK,
     "embed.lock",
     QUERY_MARK_NAME,
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from directory_indexer.integrations.assistants.clients import Client, Launch, Part, System, default_parts, resolve_place
+from directory_indexer.integrations.assistants.config_files import read_record
 from directory_indexer.integrations.assistants.formats import FormatName
 from directory_indexer.integrations.assistants.planning import (
     Action,
@@ -18,7 +19,6 @@ from directory_indexer.integrations.assistants.planning import (
     apply_removal,
     lock_record,
 )
-from directory_indexer.integrations.assistants.record import read_record
 
 LAUNCH = Launch("/opt/dirindex", ("serve",))
 

@@ -21,8 +21,7 @@ from directory_indexer.storage.cluster.export import ClusterLedger
 from directory_indexer.storage.cluster.reader import ClusterReader
 from directory_indexer.storage.cluster.update import ClusterIndex
 from directory_indexer.storage.cluster.writer import ClusterWriter
-from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

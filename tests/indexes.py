@@ -28,7 +28,7 @@ from directory_indexer.storage.vector_stores import VectorStores
 from directory_indexer.storage.vectors import VectorPlace
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 from directory_indexer.storage.vectors.generations import Generations
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,10 +21,10 @@ from directory_indexer.core.files import PageProblem, Recognition, Scan, source_
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.pdf.raster import Raster
+from directory_indexer.ocr.engine import PageOutcome, PageRequest
 from directory_indexer.ocr.engine_selection import ConfiguredOcr, OcrSettings
 from directory_indexer.ocr.pages import read_page
 from directory_indexer.ocr.reader import require_working_engine
-from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.ocr.tesseract import lines_of
 from directory_indexer.parsing.policy import ParsePolicy
 

@@ -20,7 +20,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from directory_indexer.formats.pdf.raster import EncodedPage, Raster
 from directory_indexer.formats.pdf.rendering import encode_page
-from directory_indexer.http_client.retries import RetryTiming
+from directory_indexer.http_client import RetryTiming
 from directory_indexer.ocr.remote import build_remote_engine
 from directory_indexer.ocr.service import Access
 

@@ -14,7 +14,7 @@ import anyio.from_thread
 import uvicorn
 
 from directory_indexer.collections.background import Administration, IngestWorker
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.server.admin_jobs import AdminJobs
 from directory_indexer.server.http import HttpParts, make_http_app
 from directory_indexer.server.index_jobs import CollectionJobs

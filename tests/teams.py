@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fakes import FakeEmbedder
 
 from directory_indexer.app import App
-from directory_indexer.collections.collections import Collections
+from directory_indexer.collections import Collections
 from directory_indexer.collections.documents import DocumentOperations
 from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult
 from directory_indexer.collections.search import search_collections

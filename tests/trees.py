@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from directory_indexer.core.files import source_file
 from directory_indexer.core.paths import exact_text, file_path
-from directory_indexer.walk.listing import Listing, WalkPolicy
+from directory_indexer.walk import Listing, WalkPolicy
 from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from directory_indexer.api.fields import HttpError, format_timestamp
+from directory_indexer.api import HttpError, format_timestamp
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.collections import Collection
     from directory_indexer.collections.backup import BackupReport
-    from directory_indexer.collections.collections import Collection
     from directory_indexer.collections.documents import DocumentPage
     from directory_indexer.collections.ingest import IngestResult
     from directory_indexer.collections.restore import RestoreReport

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated, NamedTuple
 
+from directory_indexer.api import OnDisk, Only, Truncated, format_timestamp
 from directory_indexer.api.collections import DocumentEntry
-from directory_indexer.api.fields import OnDisk, Only, Truncated, format_timestamp
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.documents.metadata import METADATA_NAMES

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
+from directory_indexer.api import Chunks, Embedded, Files, IndexedAt, OnDisk, Only, format_timestamp
 from directory_indexer.api.contents import Language, Metadata, Title, metadata_of
-from directory_indexer.api.fields import Chunks, Embedded, Files, IndexedAt, OnDisk, Only, format_timestamp
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.files import DIRECTORY, PAGE_UNITS, Box, ScannedPassage
 from directory_indexer.core.ids import document_id, uuid_text
 from directory_indexer.core.lazy import lazily

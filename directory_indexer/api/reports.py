@@ -7,8 +7,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from directory_indexer.api.fields import Outcomes, Seconds, format_timestamp
-from directory_indexer.config.sources import KEYS
+from directory_indexer.api import Outcomes, Seconds, format_timestamp
+from directory_indexer.config.settings import KEYS
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Finding, Verdict
 

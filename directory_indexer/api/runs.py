@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
-from directory_indexer.api.fields import (
+from directory_indexer.api import (
     Failed,
     Files,
     Only,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated, NamedTuple
 
-from directory_indexer.api.fields import (
+from directory_indexer.api import (
     Bytes,
     Chunks,
     Embedded,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
-from directory_indexer.api.fields import Only
+from directory_indexer.api import Only
 from directory_indexer.search.locating import Located, Spot
 from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Uses
 

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise, takewhile
 from typing import NoReturn
 
-from directory_indexer.cli.streams import secure_streams
+from directory_indexer.cli.caller import secure_streams
 from directory_indexer.command_client import can_be_answered, data_directory
 from directory_indexer.core.errors import DirIndexError, ExitCode, UnavailableError, UsageError
 from directory_indexer.core.isolation import GC_THRESHOLD
+from directory_indexer.core.kept_files import file_mode, keep_private
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import invalid_character_in, well_formed
-from directory_indexer.core.permissions import file_mode, keep_private
 from directory_indexer.telemetry import spans
 
 with lazily:

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
-from directory_indexer.cli.caller import Caller, NotAnsweredError, run_for
-from directory_indexer.cli.streams import written_text
+from directory_indexer.cli.caller import Caller, NotAnsweredError, run_for, written_text
 from directory_indexer.command_client import (
     ACCEPTED,
     COMMANDS,
@@ -35,12 +34,11 @@ from directory_indexer.command_client import (
     socket_path,
     version,
 )
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT, LoadedConfig
 from directory_indexer.core.cancellation import cancelled_by
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import try_lock
-from directory_indexer.core.permissions import directory_mode
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -18,29 +18,23 @@ with lazily:
     from directory_indexer.cli.commands import (
         add,
         backup,
-        collection,
         config,
         convert,
         doctor,
         documents,
         export,
         forget,
-        get,
         grep,
         index,
         install,
-        key,
-        locate,
         migrate,
-        outline,
+        reading,
         restore,
-        scope,
         search,
         serve,
-        similar,
         status,
-        symbol,
-        ui,
+        symbols,
+        teams,
         usage,
     )
 
@@ -49,12 +43,12 @@ GROUPS: Final[Mapping[str, Mapping[str, Any]]] = {
         "index": index,
         "search": search,
         "grep": grep,
-        "similar": similar,
-        "get": get,
-        "outline": outline,
-        "symbol": symbol,
-        "locate": locate,
-        "ui": ui,
+        "similar": search,
+        "get": reading,
+        "outline": reading,
+        "symbol": symbols,
+        "locate": symbols,
+        "ui": serve,
     },
     "Keep the index": {
         "status": status,
@@ -73,11 +67,11 @@ GROUPS: Final[Mapping[str, Mapping[str, Any]]] = {
         "export": export,
     },
     "Teams": {
-        "collection": collection,
+        "collection": teams,
         "add": add,
         "documents": documents,
-        "scope": scope,
-        "key": key,
+        "scope": teams,
+        "key": teams,
     },
 }
 """Groups of commands in the order of `--help`, the most used commands first."""
@@ -88,7 +82,7 @@ ALIASES: Final[Mapping[str, str]] = {"ls": "status", "rm": "forget", "remove": "
 
 def command_named(name: str) -> Command | Group:
     """Return the command or group of this name; it must be in the table."""
-    command: Command | Group = COMMANDS[name].COMMAND
+    command: Command | Group = COMMANDS[name].COMMANDS[name]
     return command
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 from directory_indexer.app import App
+from directory_indexer.cli.caller import secure_streams
 from directory_indexer.cli.command_server import CommandServer
-from directory_indexer.cli.streams import secure_streams
 from directory_indexer.config import LoadedConfig, load_config
-from directory_indexer.config.sources import with_absolute_paths
+from directory_indexer.config.settings import with_absolute_paths
 from directory_indexer.core.isolation import GC_THRESHOLD, NEUTRAL_DIRECTORY, isolated_command, without_python_settings
-from directory_indexer.core.permissions import keep_private
+from directory_indexer.core.kept_files import keep_private
 
 _MINUTE_SECONDS: Final = 60.0
 

@@ -1,25 +1,88 @@
-"""Options that several commands share, and opening of the index that they name."""
+"""Options that several commands share, parsers of values, and opening of the index that the options name."""
 
 from __future__ import annotations
 
+import math
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from directory_indexer.cli.arguments import parse_path
 from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Color, Output
 from directory_indexer.cli.parameters import Call, Option, OptionTable
-from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, exact_text, unquote_path, without_line_number
 from directory_indexer.ranking.filter_fields import METADATA_FIELDS
 
 if TYPE_CHECKING:
     from directory_indexer.app import App
 
 with lazily:
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.config import load_config
+
+
+def parse_path(text: str) -> Path:
+    """Parse a path as a person types or pastes it, or as `--json` writes it.
+
+    An empty path is rejected: a variable that a script left unset would mean the working directory.
+
+    Raises:
+        UsageError: the text is empty or blank.
+    """
+    if not text.strip():
+        raise UsageError("a path is empty", hint="for the working directory write .")
+    if os.path.lexists(os.path.expanduser(text)):
+        return Path(text)
+    text = unquote_path(text)
+    return Path(text if text.isascii() or os.path.lexists(text) else exact_text(FilePath(text)))
+
+
+def parse_location(text: str) -> Path:
+    """Parse a file or directory to search in; a line number as in `FILE:12` is dropped.
+
+    Raises:
+        UsageError: the text is empty or blank.
+    """
+    path = parse_path(text)
+    file = without_line_number(os.fspath(path))
+    return Path(file) if os.path.lexists(os.path.expanduser(file)) and not os.path.lexists(path) else path
+
+
+def parse_seconds(text: str) -> float:
+    """Parse a number of seconds.
+
+    Raises:
+        UsageError: the text is no number, or one below zero.
+    """
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds >= 0:  # NaN fails this comparison, too
+        raise UsageError(f"'{text}' is not a number of seconds", hint="for example 600")
+    return seconds
+
+
+_RANGE = r"(\d{1,9})(?:-(\d{1,9})?)?"
+_END = 2**31
+
+
+def parse_range(text: str, option: str) -> tuple[int, int]:
+    """Parse `3`, `3-7` or `3-` into the first and the last number.
+
+    Raises:
+        UsageError: the text is no range.
+    """
+    match = re.fullmatch(_RANGE, text.strip())
+    if not match:
+        raise UsageError(f"invalid range '{text}' for {option}", hint=f"write {option} 3, {option} 3-7 or {option} 3-")
+    if match[2]:
+        return int(match[1]), int(match[2])
+    return int(match[1]), _END if text.strip().endswith("-") else int(match[1])
 
 
 ConfigFile = Annotated[

@@ -15,8 +15,8 @@ from blake3 import blake3
 
 from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.output import Output
-from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import containers_around, display, exact_text
 from directory_indexer.core.safe_open import open_file, read_small_file
@@ -37,8 +37,7 @@ with lazily:
     from directory_indexer.storage.documents.statistics import IndexSummary
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.formatting import count
-    from directory_indexer.text.results import View
-    from directory_indexer.text.rows import Format, format_rows
+    from directory_indexer.text.results import Format, View, format_rows
 
 
 _BYTES_PER_TOKEN = 3

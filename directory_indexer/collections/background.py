@@ -13,12 +13,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from directory_indexer.collections.collections import Collections
-from directory_indexer.config.collections import team_directory
+from directory_indexer.collections import Collections
+from directory_indexer.config import team_directory
 from directory_indexer.core.errors import ConflictError, DirIndexError, NotIndexedError
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, is_locked, try_lock
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.storage.registry.operations import (
     OperationKind,
     OperationRow,
@@ -31,7 +31,7 @@ from directory_indexer.storage.registry.stored_documents import State
 with lazily:
     from pathlib import Path
 
-    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry import Registry
 
 ReportProgress: TypeAlias = Callable[[str], None]
 """Reports progress; raises `OperationStoppedError` when the operation must stop."""

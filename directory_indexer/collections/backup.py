@@ -23,8 +23,8 @@ from typing import Any, Final, NamedTuple, NewType
 
 from directory_indexer import __version__
 from directory_indexer.app import App
-from directory_indexer.collections.collections import Collections
-from directory_indexer.config.collections import (
+from directory_indexer.collections import Collections
+from directory_indexer.config import (
     DEFAULT,
     CollectionName,
     collection_name,
@@ -32,15 +32,14 @@ from directory_indexer.config.collections import (
     registry_path,
     team_directory,
 )
-from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.config.settings import KEYS, Source
 from directory_indexer.config.value_types import Secret
-from directory_indexer.core.durable_files import create_new_file, sync_path, write_durably
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.ids import doc_id
+from directory_indexer.core.kept_files import create_new_file, directory_mode, sync_path, write_durably
 from directory_indexer.core.paths import well_formed
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, copy_database
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, copy_database
 from directory_indexer.storage.databases.stored_values import parse_text
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.registry.repairs import require_intact

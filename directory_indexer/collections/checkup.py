@@ -7,16 +7,15 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from directory_indexer.collections.collections import OpenCollection
+from directory_indexer.collections import OpenCollection
 from directory_indexer.collections.originals import Originals, hash_of_file
-from directory_indexer.config.collections import DEFAULT, collection_directory, collection_name, documents_directory
+from directory_indexer.config import DEFAULT, collection_directory, collection_name, documents_directory
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import containers_around, file_path
-from directory_indexer.storage.registry.collections import CollectionRows
+from directory_indexer.storage.registry import CollectionRows, Registry
 from directory_indexer.storage.registry.repairs import find_damaged_rows, repair
-from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import State
 
 _REPAIR_ROWS_HINT = "dirindex doctor --repair repairs or removes them, and keeps a copy"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from directory_indexer.collections.collections import Collections, OpenCollection
+from directory_indexer.collections import Collections, OpenCollection
 from directory_indexer.core.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.core.ids import DocId
 from directory_indexer.core.ids import doc_id as parsed_id

@@ -29,20 +29,19 @@ from directory_indexer.collections.backup import (
     set_nested,
 )
 from directory_indexer.config.indexing import EMBEDDED_MODELS
-from directory_indexer.config.sources import KEYS, SECTIONS, parse_jsonc
+from directory_indexer.config.settings import KEYS, SECTIONS, parse_jsonc
 from directory_indexer.config.value_types import Secret
 from directory_indexer.core.errors import StoreError, UsageError
-from directory_indexer.core.permissions import directory_mode, file_mode
+from directory_indexer.core.kept_files import directory_mode, file_mode
 from directory_indexer.core.safe_open import CachedPathOpener, create_file, make_directory
 from directory_indexer.policies import PAGES_NAME
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
 from directory_indexer.storage.page_cache import make_tables as make_page_tables
-from directory_indexer.storage.registry import repairs
+from directory_indexer.storage.registry import SCHEMA as REGISTRY_SCHEMA
+from directory_indexer.storage.registry import Registry, repairs
 from directory_indexer.storage.registry.keys import Key, Keys
-from directory_indexer.storage.registry.store import SCHEMA as REGISTRY_SCHEMA
-from directory_indexer.storage.registry.store import Registry
 
 if TYPE_CHECKING:
     import sqlite3

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.collections import validation
-from directory_indexer.collections.collections import Collections, OpenCollection
+from directory_indexer.collections import Collections, OpenCollection, validation
 from directory_indexer.collections.documents import deadline_after, require_document
 from directory_indexer.collections.originals import Received
 from directory_indexer.collections.validation import (

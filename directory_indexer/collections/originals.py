@@ -17,12 +17,11 @@ from typing import BinaryIO, Final, NamedTuple
 
 import blake3
 
-from directory_indexer.core.durable_files import is_disk_full, sync_path
 from directory_indexer.core.errors import ContentRefusedError, DiskFullError, NotIndexedError, RefusalReason, StoreError
 from directory_indexer.core.ids import DocId, doc_id
+from directory_indexer.core.kept_files import directory_mode, file_mode, is_disk_full, sync_path
 from directory_indexer.core.lock import HeldLock, try_lock
 from directory_indexer.core.paths import FilePath, exact_text, file_path
-from directory_indexer.core.permissions import directory_mode, file_mode
 from directory_indexer.core.safe_open import open_file
 
 _HASH_BYTES: Final = 16

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from directory_indexer.app import App
+from directory_indexer.collections import Collections, OpenCollection
 from directory_indexer.collections.backup import (
     CONFIGURATION_FILE,
     DATABASE_FILE,
@@ -27,7 +28,6 @@ from directory_indexer.collections.backup import (
     BackupFile,
     BackupManifest,
 )
-from directory_indexer.collections.collections import Collections, OpenCollection
 from directory_indexer.collections.incoming import (
     BackupSource,
     describe_key,
@@ -36,17 +36,16 @@ from directory_indexer.collections.incoming import (
     parse_incoming_settings,
     require_own_database,
 )
-from directory_indexer.config.collections import DEFAULT, config_of_collection, team_directory
-from directory_indexer.core.durable_files import is_disk_full, sync_path, write_durably
+from directory_indexer.config import DEFAULT, config_of_collection, team_directory
 from directory_indexer.core.errors import ConsentNeededError, StoreError
+from directory_indexer.core.kept_files import directory_mode, file_mode, is_disk_full, sync_path, write_durably
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import FilePath, file_path
-from directory_indexer.core.permissions import directory_mode, file_mode
 from directory_indexer.core.safe_open import create_file
 from directory_indexer.policies import PAGES_NAME
+from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.keys import Key, Keys
 from directory_indexer.storage.registry.operations import Operations
-from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import State
 from directory_indexer.storage.vectors import VectorPlace
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from directory_indexer.collections.collections import Collections, OpenCollection
-from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.collections import Collections, OpenCollection
+from directory_indexer.config import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, prefix_note
@@ -21,7 +21,7 @@ from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
     from directory_indexer.search.file_names import merge_named_hits
-    from directory_indexer.storage.registry.collections import Scopes
+    from directory_indexer.storage.registry import Scopes
     from directory_indexer.storage.registry.stored_documents import State
 
 

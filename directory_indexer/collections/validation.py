@@ -23,7 +23,7 @@ from directory_indexer.core.ids import DocId
 from directory_indexer.core.paths import FilePath, containers_around, file_path
 from directory_indexer.formats.document import Description
 from directory_indexer.formats.recognition import expected_format
-from directory_indexer.integrations.converting.addresses import address_of
+from directory_indexer.integrations.converting.fetching import address_of
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
 from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy

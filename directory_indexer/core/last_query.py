@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from directory_indexer.core.permissions import file_mode
+from directory_indexer.core.kept_files import file_mode
 
 QUERY_MARK_NAME = "questions"
 """The name of the file beside the database."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 from directory_indexer.core.errors import LockedError, StoreError
-from directory_indexer.core.permissions import file_mode
+from directory_indexer.core.kept_files import file_mode
 
 if sys.platform == "win32":
     import portalocker

@@ -1,4 +1,7 @@
-"""Resources of this machine: priority of a process, charge of the battery, and memory for native libraries."""
+"""Resources of this machine: priority of a process, charge of the battery, memory for native libraries, file watches.
+
+A process that has reached the system's limit of watches holds the lock of a file beside the database meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from directory_indexer.core.errors import ProviderError, VectorStoreError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.lock import is_locked
 
 with lazily:
     import ctypes
@@ -165,3 +170,22 @@ def _require_address_space() -> None:
         mmap.mmap(-1, _REQUIRED_ADDRESS_SPACE).close()
     except OSError as error:
         raise MemoryError from error
+
+
+WATCH_MARK: Final = "watch.limited"
+WATCHES_MESSAGE: Final = (
+    "the system allows no more watches: changes in some directories take a minute or more to come in"
+)
+WATCHES_HINT: Final = (
+    "sysctl fs.inotify.max_user_watches and fs.inotify.max_user_instances show the limits, and raise them"
+)
+
+
+def watch_limit_path(database: Path) -> Path:
+    """Return the file whose lock is held while the limit is reached."""
+    return database.with_name(WATCH_MARK)
+
+
+def is_watching_limited(database: Path) -> bool:
+    """Whether a process can watch only a part of the directories of an index."""
+    return is_locked(watch_limit_path(database))

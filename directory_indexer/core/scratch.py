@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
-from directory_indexer.core.permissions import directory_mode
 
 with lazily:
     import secrets  # which loads the library of hashes: 10 ms

@@ -18,7 +18,7 @@ from directory_indexer.embedding.remote import (
     is_local_endpoint,
     status_error,
 )
-from directory_indexer.http_client.retries import FailureKind, RequestError
+from directory_indexer.http_client import FailureKind, RequestError
 
 
 class OllamaService:

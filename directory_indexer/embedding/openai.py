@@ -22,9 +22,8 @@ from directory_indexer.embedding.remote import (
     is_local_endpoint,
     status_error,
 )
+from directory_indexer.http_client import FailureKind, RequestError, items_in, object_in, parse_object, text_in
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.json_values import items_in, object_in, parse_object, text_in
-from directory_indexer.http_client.retries import FailureKind, RequestError
 
 with lazily:
     from directory_indexer.embedding.tokens import count_openai_tokens

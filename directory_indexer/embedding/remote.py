@@ -27,7 +27,7 @@ import numpy as np
 from directory_indexer.core.errors import ProviderError, TextsRefusedError
 from directory_indexer.core.fingerprint import EmbeddingSpace, EmbeddingUsage
 from directory_indexer.core.lazy import lazily
-from directory_indexer.http_client.retries import FailureKind, RequestError, backoff_seconds, retry_after_seconds
+from directory_indexer.http_client import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.telemetry import spans
 
 with lazily:

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Self
 import httpcore
 import httpx
 
-from directory_indexer.http_client.retries import FailureKind, RequestError
+from directory_indexer.http_client import FailureKind, RequestError
 
 Headers = Mapping[str, str]
 Lookup = Callable[[str, int], Sequence[str]]

@@ -14,14 +14,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.config import LoadedConfig
-from directory_indexer.config.collections import DEFAULT
-from directory_indexer.config.sources import with_absolute_paths
+from directory_indexer.config import DEFAULT, LoadedConfig
+from directory_indexer.config.settings import with_absolute_paths
 from directory_indexer.core.errors import DirIndexError, ExitCode
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY, isolated_command, without_python_settings
 from directory_indexer.core.lock import try_lock
 from directory_indexer.core.paths import FilePath, exact_text
-from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents import IndexScope
 
 _POLL_SECONDS = 1.0
 _TAKE_OVER_SECONDS = 5.0

@@ -23,21 +23,21 @@ from directory_indexer.core.files import FileFailure, SourceFile, Stage
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path
-from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
-from directory_indexer.indexing.options import Effort, IndexOptions, IndexParts, RebuildPolicy, ServiceChecks
-from directory_indexer.indexing.planner import Plan
-from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
-from directory_indexer.indexing.roots import (
+from directory_indexer.indexing.directory_plans import (
+    Plans,
+    WalkStoppedError,
     forgettable_path,
     require_forgettable,
     require_not_reserved,
     resolve_roots,
     tracked_roots,
 )
+from directory_indexer.indexing.options import Effort, IndexOptions, IndexParts, RebuildPolicy, ServiceChecks, Throttle
+from directory_indexer.indexing.planner import Plan
+from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
 from directory_indexer.indexing.runs import Run, StoppedWhileYieldingError, hold_write_lock, recorded_run
-from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.indexing.updater import Updater, describe_error
-from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents import IndexScope
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRequest, Verb
 from directory_indexer.storage.vectors import VectorPlace
 

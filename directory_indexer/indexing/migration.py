@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from directory_indexer.config.sources import KEYS
+from directory_indexer.config.settings import KEYS
 from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import (
     GenerationGoneError,

@@ -13,7 +13,6 @@ from typing import Final
 
 from directory_indexer.core.batching import batched
 from directory_indexer.core.files import SourceFile, source_file
-from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import WriteLock
 from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.options import IndexParts, RebuildPolicy
@@ -23,9 +22,6 @@ from directory_indexer.indexing.runs import Run, StoppedWhileYieldingError, hold
 from directory_indexer.indexing.updater import Updater
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.storage.documents.runs import Outcome, RunRequest
-
-with lazily:
-    pass
 
 
 class FileUpdates:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import PageKey, PageProblem, Recognition
 from directory_indexer.core.paths import FilePath
+from directory_indexer.ocr.engine import PageOutcome, PageRequest
 from directory_indexer.ocr.engine_selection import ConfiguredOcr
-from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.parsing.outcomes import ParseRequest
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.incomplete_files import ScanCounts, WaitingPage
 from directory_indexer.storage.documents.known_files import FileState
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.page_cache import PageCache
 

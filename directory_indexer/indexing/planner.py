@@ -19,7 +19,7 @@ from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display
 from directory_indexer.storage.documents.known_files import FileState, KnownFile
-from directory_indexer.walk.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
+from directory_indexer.walk import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
 
 with lazily:
     from directory_indexer.parsing.outcomes import ParseRequest

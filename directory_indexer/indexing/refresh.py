@@ -20,7 +20,7 @@ from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
 from directory_indexer.indexing.options import IndexOptions, IndexParts
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunRequest, Verb
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 
 with lazily:
     from directory_indexer.indexing.report import IndexReport

@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.core.durable_files import replace_file
 from directory_indexer.core.errors import ConflictError, LockedError, NotStoppableError
+from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lock import WriteLock, write_lock
 from directory_indexer.core.paths import FilePath, display, file_path
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside
 from directory_indexer.indexing.options import IndexOptions, options_of
-from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents import IndexScope
 from directory_indexer.storage.documents.runs import (
     Origin,
     Outcome,

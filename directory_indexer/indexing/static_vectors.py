@@ -14,7 +14,7 @@ from directory_indexer.core.errors import ProviderError, VectorStoreError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.model_files import STATIC_TABLE_VERSION
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.vectors import VectorPlace, VectorStore

@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from directory_indexer.core import watch_limits
+from directory_indexer.core import machine
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import FileFailure, Scan, SkippedFile
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.embedding.models import embedded_model, missing_model_advice
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
 from directory_indexer.storage.documents.store import DocStore, Snapshot
@@ -120,7 +120,7 @@ class Status:
                 last_run=runs[0] if runs and _is_relevant_run(runs[0], directories) else None,
                 paused=snapshot.pauses.all(),
                 is_whole=root is None,
-                watch_advice=watch_limits.MESSAGE if watch_limits.is_limited(docstore.path) else "",
+                watch_advice=machine.WATCHES_MESSAGE if machine.is_watching_limited(docstore.path) else "",
             )
 
     def runs(self, limit: int) -> tuple[RunRecord, ...]:

@@ -18,11 +18,10 @@ from directory_indexer.core.files import FileFailure, SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
 from directory_indexer.indexing.file_batches import Batch, RunCounters
-from directory_indexer.indexing.options import IndexParts
+from directory_indexer.indexing.options import IndexParts, Throttle
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
 from directory_indexer.indexing.runs import Run, WriteTurn
-from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
 from directory_indexer.storage.documents.file_writes import FileLocation
 from directory_indexer.storage.documents.runs import Phase, RunProgress

@@ -23,11 +23,11 @@ from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.loading import Embedders
 from directory_indexer.embedding.models import missing_model_error
 from directory_indexer.indexing.merging import Merger, SpaceSwitcher
+from directory_indexer.indexing.options import Throttle
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
-from directory_indexer.indexing.throttle import Throttle
 from directory_indexer.storage.cluster import ClusterCopy
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.embedding_queue import PendingChunk
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.documents.vectors import EmbeddedChunk

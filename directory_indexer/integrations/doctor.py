@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from directory_indexer.core import watch_limits
+from directory_indexer.core import machine
 from directory_indexer.core.errors import (
     CorruptIndexError,
     IndexMismatchError,
@@ -25,11 +25,11 @@ from directory_indexer.core.errors import (
 )
 from directory_indexer.core.files import MISSING_READER
 from directory_indexer.core.ids import ChunkId
+from directory_indexer.core.kept_files import apply_mode_of_new_files, is_accessible_to_others
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.notes import Finding, Verdict, not_by_meaning
 from directory_indexer.core.paths import os_path
-from directory_indexer.core.permissions import apply_mode_of_new_files, is_accessible_to_others
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
 from directory_indexer.indexing.runs import end_completed_pauses
@@ -76,8 +76,8 @@ class Doctor:
             yield Finding("database", Verdict.WARNING, "there is no index yet", "dirindex index PATH makes one")
         else:
             yield from self._check_index()
-        if watch_limits.is_limited(self._database):
-            yield Finding("watching", Verdict.WARNING, watch_limits.MESSAGE, watch_limits.HINT)
+        if machine.is_watching_limited(self._database):
+            yield Finding("watching", Verdict.WARNING, machine.WATCHES_MESSAGE, machine.WATCHES_HINT)
         yield from self._services()
 
     def repair(self) -> Iterator[Finding]:

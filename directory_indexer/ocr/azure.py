@@ -21,8 +21,10 @@ from directory_indexer.core.errors import PageRefusedError, ProviderError
 from directory_indexer.core.files import PAGE_UNITS, Box, Line, Word
 from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.client import Response
-from directory_indexer.http_client.json_values import (
+from directory_indexer.http_client import (
+    FailureKind,
+    RequestError,
+    RetryTiming,
     as_number,
     count_in,
     items_in,
@@ -31,7 +33,7 @@ from directory_indexer.http_client.json_values import (
     text_in,
     values_in,
 )
-from directory_indexer.http_client.retries import FailureKind, RequestError, RetryTiming
+from directory_indexer.http_client.client import Response
 from directory_indexer.ocr.engine import PageEstimate
 from directory_indexer.ocr.service import Access, Profile, ServiceClient, Transcript
 

@@ -13,8 +13,15 @@ from directory_indexer.core.files import Line, Word
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.draft import row_line
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.json_values import count_in, items_in, object_in, text_in
-from directory_indexer.http_client.retries import FailureKind, RequestError, RetryTiming
+from directory_indexer.http_client import (
+    FailureKind,
+    RequestError,
+    RetryTiming,
+    count_in,
+    items_in,
+    object_in,
+    text_in,
+)
 from directory_indexer.ocr.engine import PageEstimate
 from directory_indexer.ocr.service import Access, Profile, ServiceClient, Transcript
 

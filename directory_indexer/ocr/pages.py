@@ -16,8 +16,7 @@ from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.pdf.raster import Raster
 from directory_indexer.formats.pdf.rendering import Drawing, draw_page, encode_page
 from directory_indexer.formats.recognition import format_of
-from directory_indexer.ocr.engine import LocalEngine
-from directory_indexer.ocr.requests import PageOutcome, PageRequest, RenderedPage
+from directory_indexer.ocr.engine import LocalEngine, PageOutcome, PageRequest, RenderedPage
 from directory_indexer.parsing.contents import Members, container_budget, read_content
 from directory_indexer.parsing.one_file import format_origin
 from directory_indexer.parsing.policy import ParsePolicy

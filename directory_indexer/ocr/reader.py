@@ -9,8 +9,7 @@ from typing import Protocol
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import PageProblem
 from directory_indexer.core.lazy import lazily
-from directory_indexer.ocr.engine import LocalEngine
-from directory_indexer.ocr.requests import PageOutcome, PageRequest
+from directory_indexer.ocr.engine import LocalEngine, PageOutcome, PageRequest
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Limits, Task, WorkerFailure, run_tasks
 

@@ -20,10 +20,9 @@ from directory_indexer.core.errors import ExtractionError, PageRefusedError, Pro
 from directory_indexer.core.files import PageProblem, Recognition
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.retries import FailureKind, RequestError, RetryTiming
-from directory_indexer.ocr.engine import OcrUsage, PageEstimate, RemoteEngine
+from directory_indexer.http_client import FailureKind, RequestError, RetryTiming
+from directory_indexer.ocr.engine import OcrUsage, PageEstimate, PageOutcome, PageRequest, RemoteEngine, RenderedPage
 from directory_indexer.ocr.reader import PAGE_LIMITS, LocalReader
-from directory_indexer.ocr.requests import PageOutcome, PageRequest, RenderedPage
 from directory_indexer.ocr.service import Access, OcrService, Transcript
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.tasks import Task, run_tasks

@@ -10,13 +10,16 @@ from directory_indexer.core.errors import ProviderError
 from directory_indexer.core.files import Line
 from directory_indexer.core.lazy import lazily
 from directory_indexer.formats.pdf.raster import EncodedPage
-from directory_indexer.http_client.json_values import items_in, object_in, parse_object, text_in
-from directory_indexer.http_client.retries import (
+from directory_indexer.http_client import (
     MAX_WAIT_SECONDS,
     FailureKind,
     RequestError,
     RetryPolicy,
     RetryTiming,
+    items_in,
+    object_in,
+    parse_object,
+    text_in,
 )
 from directory_indexer.ocr.engine import PageEstimate
 

@@ -23,11 +23,10 @@ from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.formats.extraction import extract_as_text, require_text
 from directory_indexer.formats.recognition import format_of
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.parsing.contents import MemberPaths, container_budget, member_name
+from directory_indexer.parsing.contents import MemberPaths, Parts, container_budget, member_name
 from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.one_file import NO_MAIL, Mail, format_origin, outcome_of, parse_content, read_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
-from directory_indexer.parsing.parts import Parts
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent, LargeFile, open_large
 from directory_indexer.parsing.tasks import OUT_OF_MEMORY

@@ -1,6 +1,6 @@
 """Reading of the bytes of a file, or of a container member by its path: `reports.zip!/2024/budget.xlsx`.
 
-Names in a container are untrusted.
+Names in a container are untrusted. The outcomes of its members are grouped into parts that are sent while it is read.
 """
 
 from __future__ import annotations
@@ -8,17 +8,20 @@ from __future__ import annotations
 import io
 import os
 import re
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO, Final
 
 from directory_indexer.core.errors import ExtractionError
 from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, source_file
+from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.paths import FilePath, display, file_path, members_directory, os_path, prefix_of
 from directory_indexer.formats.containers import MAX_BYTES, MAX_DEPTH, MAX_MEMBERS, Budget, Member, read_whole
 from directory_indexer.formats.recognition import format_of
+from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, Resumption
 from directory_indexer.parsing.policy import ParsePolicy
-from directory_indexer.parsing.reading import open_large, read
+from directory_indexer.parsing.reading import FileContent, open_large, read
 from directory_indexer.secrets.redaction import redact
 
 _HEAD_BYTES = 1 << 16
@@ -183,3 +186,70 @@ def _shorten_name(name: str) -> str:
     stem, suffix = os.path.splitext(name)
     suffix = suffix[:20]
     return stem[: _MAX_NAME - len(suffix)] + suffix
+
+
+_MAX_OUTCOMES = 64
+_MAX_CHARACTERS = 1_000_000
+_MAX_SECONDS = 0.5
+
+
+class Parts:
+    """The outcomes that were not sent yet.
+
+    After a crash, previous steps are counted but skipped, and each step is a part of its own, so that it is known which
+    one causes another crash.
+    """
+
+    def __init__(self, content: FileContent, of_content: ContentHash, resumption: Resumption | None) -> None:
+        self._content, self._hash = content, of_content
+        self._is_careful = resumption is not None
+        self._resumption = resumption or Resumption(0)
+        self._broken = dict(self._resumption.broken)
+        self.n_steps = 0
+        self.n_ignored = 0
+        self._start()
+
+    def next_step(self) -> tuple[int, str | None]:
+        """Return the number of the next step, and the message of the crash that it caused, if any."""
+        number = self.n_steps
+        self.n_steps += 1
+        return number, self._broken.get(number)
+
+    def take(self, number: int, find_out: Callable[[], ParseOutcome]) -> None:
+        """Compute and record the outcome of a step, unless it was done before."""
+        if number < self._resumption.n_done:
+            return
+        outcome = find_out()
+        self._outcomes.append((number, outcome))
+        if isinstance(outcome, ParsedFile):
+            self._n_characters += sum(len(chunk.text) for chunk in outcome.chunks)
+
+    def keep(self, paths: Sequence[FilePath]) -> None:
+        """Record unchanged members."""
+        self._kept += paths
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to send the part."""
+        return (
+            self._is_careful
+            or len(self._outcomes) >= _MAX_OUTCOMES
+            or self._n_characters >= _MAX_CHARACTERS
+            or time.monotonic() >= self._ends
+        )
+
+    def hand_over(self) -> MemberOutcomes:
+        """Return the part and start another one."""
+        source, seen_ns = self._content.source, self._content.seen_ns
+        n_done = max(self.n_steps, self._resumption.n_done)
+        outcomes, kept = tuple(self._outcomes), tuple(self._kept)
+        part = MemberOutcomes(source, self._hash, seen_ns, n_done, outcomes, kept, self.n_ignored)
+        self._start()
+        return part
+
+    def _start(self) -> None:
+        self._outcomes: list[tuple[int, ParseOutcome]] = []
+        self._kept: list[FilePath] = []
+        self.n_ignored = 0
+        self._n_characters = 0
+        self._ends = time.monotonic() + _MAX_SECONDS

@@ -27,9 +27,9 @@ from directory_indexer.core.paths import FilePath, exact_text, members_directory
 from directory_indexer.core.safe_open import open_file, path_exists, read_small_file
 from directory_indexer.formats.document import Document, FileFacts, Metadata, single_line
 from directory_indexer.formats.limited_program import LimitedProgram, ProgramLimits, find_program
+from directory_indexer.parsing.contents import Parts
 from directory_indexer.parsing.one_file import outcome_of
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
-from directory_indexer.parsing.parts import Parts
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
 from directory_indexer.walk.repository import git_history_file, list_references

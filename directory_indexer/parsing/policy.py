@@ -12,7 +12,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Description, Document
 from directory_indexer.formats.format import AddedFormat
 from directory_indexer.parsing.tasks import Limits
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 
 
 class Descriptions(Protocol):

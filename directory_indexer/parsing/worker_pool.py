@@ -41,7 +41,7 @@ _MODULES_OF_RECORDS = frozenset(
         "chunking.chunks",
         "parsing.outcomes",
         "parsing.tasks",
-        "ocr.requests",
+        "ocr.engine",
         "integrations.previewing.requests",
         "formats.pdf.raster",
     )

@@ -15,25 +15,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.indexing.background_runs import index_command
-from directory_indexer.server.log_lines import log_to_stderr
 from directory_indexer.server.middleware.access import Access
-from directory_indexer.server.startup import (
+from directory_indexer.server.process import (
     CLUSTER_INSTRUCTIONS,
     INSTRUCTIONS,
     EarlyHandshake,
+    log_to_stderr,
     pause_garbage_collection,
 )
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
     from directory_indexer.app import App
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.background import Administration, IngestWorker
-    from directory_indexer.collections.collections import Collections
     from directory_indexer.indexing.background_runs import EmbeddingProcess
     from directory_indexer.server.admin_jobs import AdminJobs
     from directory_indexer.server.http import HttpParts, run_http

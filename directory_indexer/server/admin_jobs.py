@@ -8,21 +8,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from directory_indexer.api import to_json_object
 from directory_indexer.api.collections import backup_answer
-from directory_indexer.api.fields import to_json_object
 from directory_indexer.collections.background import OperationFunction, OperationStoppedError, ReportProgress
 from directory_indexer.collections.backup import back_up
 from directory_indexer.collections.checkup import repair_documents
 from directory_indexer.core.errors import DirIndexError, LockedError, UsageError
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Finding, Verdict
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.indexing.runs import hold_write_lock
 from directory_indexer.server.mcp.index_tool import is_ended
 from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.registry.operations import OperationKind, Operations
-from directory_indexer.storage.registry.responses import StoredResponses
+from directory_indexer.storage.registry.operations import OperationKind, Operations, StoredResponses
 
 with lazily:
     from directory_indexer.app import App

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from directory_indexer.api.runs import FILE_COUNTS, QUEUED, RUNNING, Run, run_of
-from directory_indexer.config.collections import CollectionName, config_of_collection
-from directory_indexer.config.sources import with_absolute_paths
+from directory_indexer.config import CollectionName, config_of_collection
+from directory_indexer.config.settings import with_absolute_paths
 from directory_indexer.core.errors import ExitCode, LockedError
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY, without_python_settings
 from directory_indexer.core.lazy import lazily
@@ -30,7 +30,7 @@ from directory_indexer.storage.documents.runs import Outcome, Phase, RunRecord, 
 from directory_indexer.telemetry import spans
 
 with lazily:
-    from directory_indexer.collections.collections import CollectionKey, Collections
+    from directory_indexer.collections import CollectionKey, Collections
     from directory_indexer.config import LoadedConfig
 
 

@@ -1,6 +1,6 @@
 """MCP over standard input and output.
 
-The first message may already have been read and answered (`startup`). Only protocol messages may reach standard output:
+The first message may already have been read and answered (`process`). Only protocol messages may reach standard output:
 the descriptor is moved away, and whatever else is written there goes to standard error. `sys.stdout` is redirected as
 well, because what a library left in its buffer would be written at exit.
 """
@@ -23,8 +23,13 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.shutdown import exit_at_once, stop_on_signal, stop_when_parent_exits
-from directory_indexer.server.startup import DuplicateResponseFilter, EarlyHandshake
+from directory_indexer.server.process import (
+    DuplicateResponseFilter,
+    EarlyHandshake,
+    exit_at_once,
+    stop_on_signal,
+    stop_when_parent_exits,
+)
 
 with lazily:
     from mcp.server.lowlevel import Server

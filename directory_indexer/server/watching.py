@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from directory_indexer.core import watch_limits
+from directory_indexer.core import machine
 from directory_indexer.core.errors import DirIndexError
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.lock import is_locked, try_lock
+from directory_indexer.core.lock import try_lock
 from directory_indexer.core.paths import FilePath
-from directory_indexer.core.permissions import directory_mode
 from directory_indexer.indexing.watch import Watch
 from directory_indexer.storage.documents.runs import Outcome
 
@@ -54,7 +54,7 @@ class DirectoryWatch:
     @property
     def is_watching(self) -> bool:
         """Whether all changes are indexed automatically, by this server or another one."""
-        is_limited = is_locked(self._lock_path.with_name(watch_limits.NAME))
+        is_limited = machine.is_watching_limited(self._lock_path)
         return self._is_watching and not is_limited and not self._is_paused()
 
     def start(self) -> None:
@@ -109,8 +109,8 @@ class DirectoryWatch:
             stop_reason=stop_reason,
             except_below=own,
             is_held=self._is_paused,
-            on_limit=lambda: _log.warning("%s (%s)", watch_limits.MESSAGE, watch_limits.HINT),
-            limit_path=self._lock_path.with_name(watch_limits.NAME),
+            on_limit=lambda: _log.warning("%s (%s)", machine.WATCHES_MESSAGE, machine.WATCHES_HINT),
+            limit_path=machine.watch_limit_path(self._lock_path),
         ).run()
 
     def _update(self, roots: Sequence[FilePath]) -> None:

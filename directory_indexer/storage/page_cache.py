@@ -23,9 +23,9 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.core.errors import DiskFullError, PageCacheError
 from directory_indexer.core.files import PAGE_UNITS, Box, Line, PageKey, PageProblem, Recognition, Word
+from directory_indexer.core.kept_files import file_mode
 from directory_indexer.core.paths import well_formed
-from directory_indexer.core.permissions import file_mode
-from directory_indexer.storage.databases.connections import require_disk_space
+from directory_indexer.storage.databases import require_disk_space
 from directory_indexer.storage.databases.stored_values import parse_text
 
 MAX_ATTEMPTS = 3

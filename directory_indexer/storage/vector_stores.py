@@ -21,8 +21,7 @@ from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
 with lazily:
-    from directory_indexer.storage.vectors.collection import CollectionPlan
-    from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+    from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
     from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
     from directory_indexer.storage.vectors.generations import Generations
     from directory_indexer.storage.vectors.server import QdrantServer

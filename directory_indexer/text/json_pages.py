@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from directory_indexer.api.fields import JsonObject, to_json_object
+from directory_indexer.api import JsonObject, to_json_object
 from directory_indexer.core.lazy import lazily
 
 with lazily:

@@ -30,7 +30,7 @@ with lazily:
     from directory_indexer.api.reports import UsageAnswer
     from directory_indexer.collections.restore import RestoreReport
     from directory_indexer.config import LoadedConfig
-    from directory_indexer.config.sources import Setting
+    from directory_indexer.config.settings import Setting
     from directory_indexer.core.paths import display
     from directory_indexer.indexing.report import MigrationReport
     from directory_indexer.integrations.exporting.exporter import ExportReport

@@ -33,8 +33,8 @@ from enum import IntEnum
 from functools import cache, cached_property
 from typing import Final, NamedTuple
 
+from directory_indexer.walk import WalkPolicy
 from directory_indexer.walk.gitignore import byte_text, make_name_finder, parse_patterns, union_of_hints
-from directory_indexer.walk.listing import WalkPolicy
 from directory_indexer.walk.rule_layer import Layer, layer_of
 
 _COPY_SUFFIXES: Final = r"(?i)(?:[-~]|[-._](?:bak|backup|old|orig)[0-9]*|\.saved?|\.swp|[-.][0-9][0-9._T-]*)\Z"

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple, TypeAlias
 from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, SourceFile, Stage, Stamp, clamp_integer
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath, exact_text, file_path, lies_in, prefix_of
+from directory_indexer.walk import IgnoredPath, Listing, WalkPolicy
 from directory_indexer.walk.ignore import Decision, Precedence, Rules, built_in_rules
-from directory_indexer.walk.listing import IgnoredPath, Listing, WalkPolicy
 from directory_indexer.walk.rule_files import RULE_FILES
 
 _FILE_TYPE: Final = 0o170000

@@ -18,8 +18,8 @@ from directory_indexer.core.paths import resolved_path
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.text.formatting import PathStyle, plain
-from directory_indexer.text.rows import search_rows
-from directory_indexer.text.symbols import symbol_lines
+from directory_indexer.text.results import search_rows
+from directory_indexer.text.structure import symbol_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,7 +24,7 @@ from directory_indexer.ranking.languages import NAMES
 from directory_indexer.ranking.word_forms import stem_of
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.text.formatting import PathStyle
-from directory_indexer.text.rows import search_rows
+from directory_indexer.text.results import search_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

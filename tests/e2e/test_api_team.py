@@ -20,16 +20,15 @@ from teams import SECRET
 from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.app import App
-from directory_indexer.collections.collections import CollectionApp
-from directory_indexer.config import load_config
-from directory_indexer.config.collections import CollectionName
+from directory_indexer.collections import CollectionApp
+from directory_indexer.config import CollectionName, load_config
 from directory_indexer.core.lock import HeldLock, try_lock
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.runs import hold_write_lock, recorded_run
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
+from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.documents import Documents
 from directory_indexer.storage.registry.operations import OperationKind, Operations
-from directory_indexer.storage.registry.store import Registry
 from directory_indexer.storage.registry.stored_documents import Progress, State
 
 if TYPE_CHECKING:

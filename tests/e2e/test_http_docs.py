@@ -17,15 +17,7 @@ from web_servers import WebServer, new_key
 
 from directory_indexer.server.middleware import request_context
 from directory_indexer.server.middleware.request_context import Problem
-from directory_indexer.server.rest import (
-    administration,
-    application,
-    background,
-    ingesting,
-    originals,
-    requests,
-    responses,
-)
+from directory_indexer.server.rest import administration, application, background, documents, ingesting, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,15 +26,12 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs/http.md").read_text(encoding
 _ADDRESS = "http://127.0.0.1:8765"
 MODULES = (
     administration,
-    requests,
-    responses,
+    messages,
     ingesting,
-    originals,
+    documents,
     request_context,
     background,
     application,
-    background,
-    administration,
 )
 _PRELUDE = 'set -euo pipefail; curl() { command curl --fail-with-body --noproxy "*" "$@"; }\n'
 
@@ -87,7 +76,7 @@ def test_every_error_is_told() -> None:
     told = {(int(line[2:5]), name) for line in table.splitlines() if re.match(r"\| \d", line)
             for name in re.findall(r"`(\w+)`", line)}  # fmt: skip
     found = {problem for module in MODULES for problem in _problems(module)}
-    found |= {problem for _, problem in responses.PROBLEMS}
+    found |= {problem for _, problem in messages.PROBLEMS}
     found |= {
         request_context.body_too_large(1),
         request_context.missing_right("a", "b"),

@@ -14,7 +14,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import Metadata
 from directory_indexer.parsing.one_file import parse
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile
-from directory_indexer.storage.databases.connections import Connections
+from directory_indexer.storage.databases import Connections
 from directory_indexer.storage.documents.file_writes import FileLocation, PlacedFile
 from directory_indexer.storage.documents.store import DocStore
 

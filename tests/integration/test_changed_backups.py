@@ -18,6 +18,7 @@ from fakes import FakeEmbedder
 from tortures.workbench import Child
 
 from directory_indexer.app import App
+from directory_indexer.collections import Collections
 from directory_indexer.collections.backup import back_up
 from directory_indexer.collections.checkup import (
     document_findings,
@@ -25,7 +26,6 @@ from directory_indexer.collections.checkup import (
     repair_documents,
     repair_registry,
 )
-from directory_indexer.collections.collections import Collections
 from directory_indexer.collections.documents import DocumentOperations
 from directory_indexer.collections.ingest import DocumentIngest, IngestRequest
 from directory_indexer.collections.restore import RestoreOptions, restore

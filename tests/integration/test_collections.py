@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from teams import Team
 
-from directory_indexer.collections import collections as opened_module
+from directory_indexer import collections as opened_module
 from directory_indexer.collections.ingest import Wait
 from directory_indexer.collections.search import directories_of_scope, scopes_of_collection, search_collections
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.search.requests import SearchMode, SearchRequest
-from directory_indexer.storage.registry.collections import CollectionRows
+from directory_indexer.storage.registry import CollectionRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.storage.documents import store
 from directory_indexer.storage.documents.file_writes import FileLocation
 from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
-from directory_indexer.walk.listing import SettledDirectory
+from directory_indexer.walk import SettledDirectory
 
 if TYPE_CHECKING:
     from pathlib import Path

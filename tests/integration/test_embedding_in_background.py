@@ -29,7 +29,7 @@ from pathlib import Path
 from indexes import Index
 from directory_indexer.indexing import throttle
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.indexing.throttle import BackgroundThrottle
+from directory_indexer.indexing.options import BackgroundThrottle
 from directory_indexer.core.machine import battery_percent
 throttle._BATTERY_SECONDS = throttle._LONG_REST_SECONDS = 0.05
 root = Path(sys.argv[1])

@@ -20,7 +20,6 @@ from directory_indexer.core.errors import NotIndexedError, UnavailableError, Usa
 from directory_indexer.core.ids import uuid_text
 from directory_indexer.core.paths import display, file_path, path_of_place
 from directory_indexer.integrations.exporting import formats
-from directory_indexer.integrations.exporting.database import DatabaseWriter
 from directory_indexer.integrations.exporting.exporter import Exporter, ExportReport, ExportRequest
 from directory_indexer.integrations.exporting.formats import EXPORT_FORMATS, ExportFormat, export_format
 from directory_indexer.integrations.exporting.writers import (
@@ -28,6 +27,7 @@ from directory_indexer.integrations.exporting.writers import (
     FILE_COLUMNS,
     HEADING_COLUMNS,
     PASSAGE_COLUMNS,
+    DatabaseWriter,
     ExportedFile,
     ExportStart,
     utc,
@@ -153,7 +153,7 @@ def test_an_export_holds_what_the_index_holds(filled: Index, out: Path, ending: 
 def test_an_export_in_many_batches_is_the_same(
     filled: Index, out: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("directory_indexer.integrations.exporting.database._BATCH_CHUNKS", 2)
+    monkeypatch.setattr("directory_indexer.integrations.exporting.writers._BATCH_CHUNKS", 2)
     export(filled, out / f"all.{ending}")
     assert passages(out / f"all.{ending}") == held(filled)
 
@@ -284,7 +284,7 @@ def test_what_is_stopped_leaves_nothing(filled: Index, out: Path, ending: str, n
 
 
 def test_a_stop_ends_a_long_statement_of_sqlite(filled: Index, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("directory_indexer.integrations.exporting.database._STEPS_BETWEEN_STOPS", 100)
+    monkeypatch.setattr("directory_indexer.integrations.exporting.writers._STEPS_BETWEEN_STOPS", 100)
     finishing: list[str] = []
     report = export(
         filled,

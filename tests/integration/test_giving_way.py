@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.ocr.requests import PageRequest
+    from directory_indexer.ocr.engine import PageRequest
 
 N_OLD = 40
 

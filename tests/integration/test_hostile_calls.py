@@ -21,8 +21,7 @@ from directory_indexer.core.paths import resolved_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.policies import Policies
 from directory_indexer.server.bridge.http_client import Exchange, remote_address
-from directory_indexer.server.bridge.local_files import LocalFiles
-from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, make_bridge_server
+from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, LocalFiles, make_bridge_server
 from directory_indexer.server.bridge.remote_server import RemoteServer
 from directory_indexer.server.mcp.arguments import ArgumentError, parse_arguments
 from directory_indexer.server.mcp.executor import TOOLS

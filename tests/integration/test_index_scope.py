@@ -15,8 +15,8 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.indexing.status import WaitingVectors
 from directory_indexer.search.requests import SearchRequest
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin, Outcome, Phase, RunProgress, RunRequest, Verb
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ from assistant_homes import LAUNCH, LIVED_IN, Home
 from directory_indexer.core.errors import StoreError
 from directory_indexer.integrations.assistants.client_table import CLIENTS, client_named
 from directory_indexer.integrations.assistants.clients import Client, Launch, Part, resolve_place, snippet
-from directory_indexer.integrations.assistants.config_files import read_file, remove_file
+from directory_indexer.integrations.assistants.config_files import RECORD_NAME, read_file, remove_file
 from directory_indexer.integrations.assistants.formats import FORMATS, FormatName
 from directory_indexer.integrations.assistants.planning import Action, has_plugin, installed_clients
-from directory_indexer.integrations.assistants.record import NAME
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.installs import change_lines
 
@@ -326,14 +325,14 @@ def test_the_record_holds_nothing_of_what_others_wrote(home: Home) -> None:
     for client in CLIENTS.values():
         home.live_in(client)
     home.install(*CLIENTS.values(), parts=ALL)
-    record = home.data_dir / NAME
+    record = home.data_dir / RECORD_NAME
     assert "keep-me" not in record.read_text()
     assert stat.S_IMODE(record.stat().st_mode) == 0o600 or sys.platform == "win32"
 
 
 def test_a_damaged_record_is_reported(home: Home) -> None:
     home.data_dir.mkdir()
-    (home.data_dir / NAME).write_text('{"edits": [{}]}')
+    (home.data_dir / RECORD_NAME).write_text('{"edits": [{}]}')
     with pytest.raises(StoreError, match="is damaged"):
         home.install(client_named("cursor"))
 

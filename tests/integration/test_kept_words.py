@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.storage.documents.line_ranges import WordLookup
-from directory_indexer.storage.documents.vocabulary import VOCABULARY_SUFFIX, CachedVocabulary, cached_vocabulary
+from directory_indexer.storage.documents.words import VOCABULARY_SUFFIX, CachedVocabulary, cached_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

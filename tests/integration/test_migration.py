@@ -18,8 +18,7 @@ from directory_indexer.indexing.migration import Migration
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.embedding.loading import ServiceAccess
 from directory_indexer.embedding.openai import OpenAIService
 from directory_indexer.embedding.remote import RemoteEmbedder
-from directory_indexer.http_client.retries import FailureKind, RequestError
+from directory_indexer.http_client import FailureKind, RequestError
 from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from directory_indexer.core.notes import Verdict
 from directory_indexer.integrations.doctor import Doctor
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.vectors import VectorScope, connection
-from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from directory_indexer.core.files import Scan
-    from directory_indexer.ocr.requests import PageRequest
+    from directory_indexer.ocr.engine import PageRequest
 
 LETTER = "The zeppelin will be late."
 RECIPE = "Boil the carrots with ginger."

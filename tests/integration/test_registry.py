@@ -13,8 +13,8 @@ import pytest
 
 from directory_indexer.core.errors import StoreError, UsageError
 from directory_indexer.core.rights import Right
+from directory_indexer.storage.registry import SCHEMA, Registry
 from directory_indexer.storage.registry.keys import PREFIX, Key, Keys, digest_secret, find_valid_key
-from directory_indexer.storage.registry.store import SCHEMA, Registry
 
 if TYPE_CHECKING:
     from pathlib import Path

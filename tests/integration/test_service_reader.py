@@ -16,9 +16,8 @@ from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import file_path
 from directory_indexer.embedding.wordpiece import count_tokens
 from directory_indexer.formats.scanned_pictures import picture_page_key
-from directory_indexer.ocr.engine import OcrUsage, PageEstimate
+from directory_indexer.ocr.engine import OcrUsage, PageEstimate, PageOutcome, PageRequest
 from directory_indexer.ocr.remote import ServiceReader
-from directory_indexer.ocr.requests import PageOutcome, PageRequest
 from directory_indexer.ocr.service import Access
 from directory_indexer.parsing.policy import ParsePolicy
 

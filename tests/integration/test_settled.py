@@ -15,7 +15,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.core.safe_open import MAX_FILE_BYTES
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.walk.listing import Listing, SameListing, Settled, SettledDirectory, WalkPolicy
+from directory_indexer.walk import Listing, SameListing, Settled, SettledDirectory, WalkPolicy
 from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.core.safe_open import DirectoryDescent, open_directory, open_file
 from directory_indexer.formats.extraction import extract
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.walk.listing import Listing, WalkPolicy
+from directory_indexer.walk import Listing, WalkPolicy
 from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from qdrant_servers import Server
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 from directory_indexer.storage.vectors.server import QdrantServer
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.search.symbol_files import files_with_name
 from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_request
 from directory_indexer.server.mcp.arguments import SymbolArguments
-from directory_indexer.server.mcp.budget import count_json_tokens
-from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.schemas import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
-from directory_indexer.text.symbols import symbol_lines
+from directory_indexer.text.structure import symbol_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

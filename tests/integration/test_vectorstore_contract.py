@@ -16,8 +16,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.storage.vectors import VectorPoint, VectorScope
-from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 from directory_indexer.storage.vectors.generations import Generations
 from directory_indexer.storage.vectors.server import QdrantServer

@@ -16,7 +16,7 @@ from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.files import SourceFile
 from directory_indexer.core.paths import exact_text, file_path
 from directory_indexer.core.safe_open import MAX_FILE_BYTES
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 from directory_indexer.walk.walk import explain, walk
 
 if TYPE_CHECKING:

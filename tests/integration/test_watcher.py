@@ -13,11 +13,11 @@ import pytest
 import watchfiles
 from trees import listings
 
+from directory_indexer.core.machine import WATCH_MARK, is_watching_limited
 from directory_indexer.core.paths import exact_text, file_path
-from directory_indexer.core.watch_limits import NAME, is_limited
 from directory_indexer.indexing.watch import Watch
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 from directory_indexer.walk.walk import walk
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def test_what_the_system_does_not_let_us_watch_is_looked_through_now_and_then(
     database, told, updates = tmp_path / "data.db", [], []
 
     def update(roots: Sequence[FilePath]) -> None:
-        updates.append((list(roots), is_limited(database)))
+        updates.append((list(roots), is_watching_limited(database)))
 
     Watch(
         roots=[file_path(root)],
@@ -216,13 +216,13 @@ def test_what_the_system_does_not_let_us_watch_is_looked_through_now_and_then(
         directories=directories,
         stop_reason=lambda: Outcome.INTERRUPTED if len(updates) == 3 else None,
         on_limit=lambda: told.append("limited"),
-        limit_path=tmp_path / NAME,
+        limit_path=tmp_path / WATCH_MARK,
         poll_seconds=0,
     ).run()
 
     assert updates == [([file_path(root)], True)] * 3
     assert told == ["limited"]
-    assert not is_limited(database)
+    assert not is_watching_limited(database)
 
 
 def test_a_directory_that_cannot_be_read_keeps_no_other_from_being_watched(

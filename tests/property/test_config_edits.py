@@ -13,8 +13,8 @@ import tomlkit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from directory_indexer.config.sources import parse_jsonc
-from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState, missing_containers
+from directory_indexer.config.settings import parse_jsonc
+from directory_indexer.integrations.assistants import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.formats import BEGIN, END, TOML, MarkedBlock
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.integrations.assistants.planning import splice

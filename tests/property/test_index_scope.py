@@ -13,7 +13,7 @@ from indexes import Index
 
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.storage.documents.queries import IndexScope
+from directory_indexer.storage.documents import IndexScope
 
 if TYPE_CHECKING:
     from directory_indexer.storage.documents.store import Snapshot

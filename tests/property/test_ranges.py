@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.server.rest.originals import (
+from directory_indexer.server.rest.documents import (
     UnsatisfiableError,
     allows_partial_response,
     matches_if_none_match,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trees import plant, plant_repository, walked
 
-from directory_indexer.walk.listing import WalkPolicy
+from directory_indexer.walk import WalkPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.config import LoadedConfig, config_location, load_config
-from directory_indexer.config.settings import commented_example, plain_example, write_example
-from directory_indexer.config.sources import KEYS, Setting, Source, with_absolute_paths
+from directory_indexer.config.settings import (
+    KEYS,
+    Setting,
+    Source,
+    commented_example,
+    plain_example,
+    with_absolute_paths,
+    write_example,
+)
 from directory_indexer.core.errors import ConfigError, UsageError
 
 REPOSITORY = Path(__file__).parents[2]

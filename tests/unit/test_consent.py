@@ -11,7 +11,7 @@ from directory_indexer.core.errors import ConsentNeededError
 from directory_indexer.core.files import SourceFile
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.directory_plans import MAX_FILES_WITHOUT_CONSENT, require_consent_for_large_tree
-from directory_indexer.walk.listing import Listing
+from directory_indexer.walk import Listing
 
 ROOT = file_path("/home/ann")
 FILES = tuple(SourceFile(file_path(f"/home/ann/{number}.txt"), 1_000, 0) for number in range(10_000))

@@ -15,7 +15,7 @@ import typer
 import yaml
 
 from directory_indexer.cli.command_line import cli
-from directory_indexer.config.sources import KEYS, settings_in_environment
+from directory_indexer.config.settings import KEYS, settings_in_environment
 from directory_indexer.core.errors import UsageError
 from directory_indexer.server.middleware.access import read_token
 from directory_indexer.server.rest.catalogue import OPERATIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from directory_indexer.core.batching import batched
-from directory_indexer.core.durable_files import create_new_file, replace_file, sync_path, write_durably
+from directory_indexer.core.kept_files import create_new_file, replace_file, sync_path, write_durably
 
 
 def test_replacing_a_file_leaves_another_name_of_the_old_one_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from directory_indexer.config import load_config
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.background_runs import EmbeddingProcess, EmbeddingWork, embedding_command
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 
 if TYPE_CHECKING:
     from pathlib import Path

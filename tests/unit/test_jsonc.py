@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from directory_indexer.config.sources import parse_jsonc
+from directory_indexer.config.settings import parse_jsonc
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.core.last_query import QUERY_MARK_NAME, QueryListener, recorded_query
-from directory_indexer.indexing import throttle as pacing
-from directory_indexer.indexing.throttle import BackgroundThrottle, PoliteThrottle
+from directory_indexer.indexing import options as pacing
+from directory_indexer.indexing.options import BackgroundThrottle, PoliteThrottle
 
 if TYPE_CHECKING:
     from pathlib import Path

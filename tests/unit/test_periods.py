@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from directory_indexer.api.fields import format_timestamp
+from directory_indexer.api import format_timestamp
 from directory_indexer.formats.document import Metadata
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.query_syntax import parse_period

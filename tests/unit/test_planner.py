@@ -14,7 +14,7 @@ from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.planner import plan
 from directory_indexer.storage.documents.known_files import FileState, KnownFile
-from directory_indexer.walk.listing import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
+from directory_indexer.walk import IgnoredPath, Listing, SameListing, Settled, SettledDirectory
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

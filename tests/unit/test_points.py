@@ -9,8 +9,7 @@ import numpy as np
 from directory_indexer.core.ids import chunk_id_of
 from directory_indexer.core.paths import file_path
 from directory_indexer.storage.vectors import VectorPoint
-from directory_indexer.storage.vectors.collection import CollectionPlan
-from directory_indexer.storage.vectors.connection import Address, QdrantConnection
+from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 from directory_indexer.storage.vectors.server import IndexPoints
 
 OURS, THEIRS = "0e9a6f0c-3d5a-4f0e-9b55-1a2b3c4d5e6f", "7c1d2e3f-4a5b-4c6d-8e9f-0a1b2c3d4e5f"

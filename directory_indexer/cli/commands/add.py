@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app
+from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.api.collections import Refusal, SentAnswers, sent_answer
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
     from directory_indexer.collections.originals import read_pieces
     from directory_indexer.text.reports import sent_lines
@@ -151,4 +150,4 @@ def _value(text: str) -> object:
     return value if isinstance(value, int | float | list) else text
 
 
-COMMAND = Command(AddCall, add)
+COMMANDS = {"add": Command(AddCall, add)}

@@ -3,16 +3,15 @@
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import OrdinaryCall, open_app
+from directory_indexer.cli.options import OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.api.collections import backup_answer
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.backup import back_up
-    from directory_indexer.collections.collections import Collections
     from directory_indexer.text.formatting import count, size
 
 
@@ -40,4 +39,4 @@ def backup(call: BackupCall) -> None:
         output.notes(["vectors lie on the Qdrant server and are not in it: they are made again after a restore"])
 
 
-COMMAND = Command(BackupCall, backup)
+COMMANDS = {"backup": Command(BackupCall, backup)}

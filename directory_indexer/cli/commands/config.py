@@ -50,10 +50,12 @@ def init_config(call: InitConfigCall) -> None:
     Output(quiet=call.quiet).notes([f"{path} written; every line of it is a comment"])
 
 
-COMMAND = Group(
-    {
-        "init": Command(InitConfigCall, init_config),
-    },
-    help="Show every value of the configuration and where it comes from.",
-    default=Command(ShowConfigCall, show_config),
-)
+COMMANDS = {
+    "config": Group(
+        {
+            "init": Command(InitConfigCall, init_config),
+        },
+        help="Show every value of the configuration and where it comes from.",
+        default=Command(ShowConfigCall, show_config),
+    )
+}

@@ -14,14 +14,14 @@ with lazily:
     from directory_indexer.api.reports import doctor_answer
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import end_lingering
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.collections.checkup import (
         document_findings,
         registry_findings,
         repair_documents,
         repair_registry,
     )
-    from directory_indexer.collections.collections import OpenCollection
-    from directory_indexer.config.collections import CollectionName
+    from directory_indexer.config import CollectionName
     from directory_indexer.core.notes import Finding, Verdict
     from directory_indexer.text import reports
 
@@ -90,4 +90,4 @@ def _document_findings(app: App, *, repair: bool) -> Iterator[Finding]:
     yield from document_findings(opened)
 
 
-COMMAND = Command(DoctorCall, doctor)
+COMMANDS = {"doctor": Command(DoctorCall, doctor)}

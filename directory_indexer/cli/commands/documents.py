@@ -6,11 +6,19 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.arguments import parse_path, parse_range
-from directory_indexer.cli.options import ConfigFile, DataDir, InCollection, OrdinaryCall, Quiet, open_app
+from directory_indexer.cli.options import (
+    ConfigFile,
+    DataDir,
+    InCollection,
+    OrdinaryCall,
+    Quiet,
+    open_app,
+    parse_path,
+    parse_range,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command, Group, Option
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import path_of_place
@@ -23,11 +31,11 @@ with lazily:
         documents_answer,
         sent_answer,
     )
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest, Wait
     from directory_indexer.collections.originals import open_original
-    from directory_indexer.integrations.exporting.target import require_free, staged_file
+    from directory_indexer.integrations.exporting.formats import require_free, staged_file
     from directory_indexer.search.texts import Selection, Unit
     from directory_indexer.storage.registry.stored_documents import State
     from directory_indexer.text import json_pages, results
@@ -170,16 +178,18 @@ def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
     return ExitCode.INCOMPLETE if any(answer.document.state == "failed" for answer in sent) else ExitCode.DONE
 
 
-COMMAND = Group(
-    {
-        "list": Command(ListDocumentsCall, list_documents),
-        "get": Command(GetDocumentCall, get_document),
-        "original": Command(GetOriginalCall, get_original),
-        "delete": Command(DeleteDocumentsCall, delete_documents),
-        "refresh": Command(RefreshDocumentsCall, refresh_documents),
-    },
-    help="""List, print, refresh and delete documents that were sent.
+COMMANDS = {
+    "documents": Group(
+        {
+            "list": Command(ListDocumentsCall, list_documents),
+            "get": Command(GetDocumentCall, get_document),
+            "original": Command(GetOriginalCall, get_original),
+            "delete": Command(DeleteDocumentsCall, delete_documents),
+            "refresh": Command(RefreshDocumentsCall, refresh_documents),
+        },
+        help="""List, print, refresh and delete documents that were sent.
 
     `dirindex add` sends them.
     """,
-)
+    )
+}

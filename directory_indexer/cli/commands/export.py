@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
@@ -89,4 +88,4 @@ def _export_to_output(app: App, output: Output, request: ExportRequest) -> None:
     app.exporter.to_stream(output.stream(), request)
 
 
-COMMAND = Command(ExportCall, export, help=f"Write what is indexed as {_TITLES}.")
+COMMANDS = {"export": Command(ExportCall, export, help=f"Write what is indexed as {_TITLES}.")}

@@ -5,8 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app
+from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -16,8 +15,8 @@ from directory_indexer.core.paths import lies_in, resolved_path
 with lazily:
     from directory_indexer.api.reports import ForgetAnswer
     from directory_indexer.app import App
-    from directory_indexer.indexing.roots import forgettable_path, require_forgettable
-    from directory_indexer.storage.documents.queries import IndexScope
+    from directory_indexer.indexing.directory_plans import forgettable_path, require_forgettable
+    from directory_indexer.storage.documents import IndexScope
     from directory_indexer.text.formatting import count, printable
 
 
@@ -70,4 +69,4 @@ def _consequence(app: "App", path: Path) -> str:
     return f"{listed} will be removed from the index; the files themselves stay"
 
 
-COMMAND = Command(ForgetCall, forget)
+COMMANDS = {"forget": Command(ForgetCall, forget)}

@@ -8,8 +8,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_location
-from directory_indexer.cli.options import ColorWhen, InCollection, Kinds, NoServer, OrdinaryCall, open_existing_app
+from directory_indexer.cli.options import (
+    ColorWhen,
+    InCollection,
+    Kinds,
+    NoServer,
+    OrdinaryCall,
+    open_existing_app,
+    parse_location,
+)
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
@@ -23,7 +30,7 @@ with lazily:
     from directory_indexer.search.grep import grep as find_lines
     from directory_indexer.storage.documents.store import Snapshot
     from directory_indexer.text import json_pages
-    from directory_indexer.text.matches import MatchView, PathWriter, match_lines, match_rows
+    from directory_indexer.text.structure import MatchView, PathWriter, match_lines, match_rows
 
 
 _MAX_LINES = 2**31 - 1
@@ -199,4 +206,4 @@ def _path_writer(places: Sequence[Path]) -> PathWriter:
     return lambda path: exact_text(path).removeprefix(here if is_relative else "")
 
 
-COMMAND = Command(GrepCall, grep)
+COMMANDS = {"grep": Command(GrepCall, grep)}

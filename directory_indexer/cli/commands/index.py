@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.arguments import parse_path, parse_seconds
-from directory_indexer.cli.options import InCollection, VerboseCall, open_app
+from directory_indexer.cli.options import InCollection, VerboseCall, open_app, parse_path, parse_seconds
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.indexing import EmbeddingMode
@@ -17,7 +16,7 @@ from directory_indexer.core.errors import ConsentNeededError, DirIndexError, Exi
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.machine import lower_priority
 from directory_indexer.core.paths import FilePath, display, exact_text
-from directory_indexer.storage.documents.queries import WHOLE_INDEX, IndexScope
+from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
@@ -26,7 +25,7 @@ with lazily:
     from directory_indexer.cli.command_server import CommandServer
     from directory_indexer.cli.results import unseen_notes
     from directory_indexer.cli.signals import StopSwitch
-    from directory_indexer.core import watch_limits
+    from directory_indexer.core import machine
     from directory_indexer.indexing import watch
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
@@ -245,8 +244,8 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
         stop_reason=switch.reason,
         except_below=own,
         is_held=lambda: bool(app.run_control.paused()),
-        on_limit=lambda: output.notes([watch_limits.MESSAGE, watch_limits.HINT]),
-        limit_path=watch_limits.limit_path(app.loaded.config.storage.sqlite_path),
+        on_limit=lambda: output.notes([machine.WATCHES_MESSAGE, machine.WATCHES_HINT]),
+        limit_path=machine.watch_limit_path(app.loaded.config.storage.sqlite_path),
     ).run()
 
 
@@ -260,4 +259,4 @@ def _report_failures(report: IndexReport) -> None:
         sys.stderr.write(f"dirindex: {printable(report.unavailable)}\n")
 
 
-COMMAND = Command(IndexCall, index)
+COMMANDS = {"index": Command(IndexCall, index)}

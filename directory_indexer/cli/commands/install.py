@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import VerboseCall
+from directory_indexer.cli.commands.serve import server_arguments, unset_variables_note
+from directory_indexer.cli.options import VerboseCall, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
-from directory_indexer.cli.server_arguments import server_arguments, unset_variables_note
 from directory_indexer.core.errors import ConsentNeededError, ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 
@@ -20,6 +19,7 @@ with lazily:
     from directory_indexer.config import load_config
     from directory_indexer.integrations.assistants import client_table
     from directory_indexer.integrations.assistants.clients import Part, default_parts, launch_of, this_system
+    from directory_indexer.integrations.assistants.config_files import read_record
     from directory_indexer.integrations.assistants.planning import (
         Installation,
         Removal,
@@ -29,7 +29,6 @@ with lazily:
         installed_clients,
         lock_record,
     )
-    from directory_indexer.integrations.assistants.record import read_record
     from directory_indexer.text.formatting import count
     from directory_indexer.text.installs import change_lines, failure_lines, step_lines
 
@@ -158,4 +157,4 @@ def _plugin_note(plan: Plan, system: System) -> list[str]:
     return ["Claude Code also has the dirindex plugin: keep only one of the two"] if is_double else []
 
 
-COMMAND = Command(InstallCall, install)
+COMMANDS = {"install": Command(InstallCall, install)}

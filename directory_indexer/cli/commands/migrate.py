@@ -52,4 +52,4 @@ def migrate(call: MigrateCall) -> ExitCode:
     return ExitCode.DONE
 
 
-COMMAND = Command(MigrateCall, migrate)
+COMMANDS = {"migrate": Command(MigrateCall, migrate)}

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import OrdinaryCall, open_app
+from directory_indexer.cli.options import OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -61,4 +60,4 @@ def restore(call: RestoreCall) -> None:
         output.notes(["vectors are on a Qdrant server and were not backed up; dirindex index --yes makes them again"])
 
 
-COMMAND = Command(RestoreCall, restore)
+COMMANDS = {"restore": Command(RestoreCall, restore)}

@@ -1,4 +1,4 @@
-"""`dirindex search`: find passages, by default around the working directory."""
+"""`dirindex search` and `similar`: find passages, and files like a file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from directory_indexer.cli.arguments import parse_location
 from directory_indexer.cli.caller import current_caller
 from directory_indexer.cli.options import (
     ColorWhen,
     Cursor,
+    InCollection,
     InCollections,
     Kinds,
     MetadataValues,
@@ -22,11 +22,12 @@ from directory_indexer.cli.options import (
     VerboseCall,
     open_app,
     open_existing_app,
+    parse_location,
 )
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.cli.results import ResultOptions, form_of, show_result
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ExitCode, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in, resolved_path
@@ -35,7 +36,7 @@ with lazily:
     from directory_indexer.api.cursors import parse_cursor
     from directory_indexer.app import App
     from directory_indexer.cli.interactive import interact
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.search import directories_of_scope, search_collections
     from directory_indexer.core.notes import Note, NoteKind
     from directory_indexer.ranking.query import parse_filter_argument
@@ -52,7 +53,6 @@ with lazily:
     from directory_indexer.text import json_pages
     from directory_indexer.text.reports import facet_lines
     from directory_indexer.text.results import View
-
 
 _DEFAULT_LIMIT = 10
 _INTERACTIVE_LIMIT = 30
@@ -319,4 +319,47 @@ def _tracked_directories(app: App) -> list[FilePath]:
         return list(snapshot.directories.all())
 
 
-COMMAND = Command(SearchCall, search)
+class SimilarCall(VerboseCall):
+    """The command line of `similar`."""
+
+    file: Annotated[Path, Argument("File to compare with; it need not be indexed.", parse=parse_location)]
+    paths: Annotated[
+        tuple[Path, ...], Argument("Directories or files to search in.", parse=parse_location, metavar="[PATH]...")
+    ] = ()
+    limit: Annotated[int, Option(("--limit", "-n"), "Maximum number of files.", minimum=1, maximum=1000)] = (
+        _DEFAULT_LIMIT
+    )
+    cursor: Cursor = ""
+    collection: InCollection = ""
+    no_server: NoServer = False
+    result_format: ResultFormat = None
+    null: Null = False
+    color: ColorWhen = "auto"
+
+
+def similar(call: SimilarCall) -> ExitCode:
+    """Find files like this one."""
+    form = form_of(call.result_format, as_json=call.as_json, is_null=call.null)
+    output = Output(quiet=call.quiet, verbose=call.verbose, as_json=form.startswith("json"), color=call.color)
+    app = open_existing_app(call.config, call.data_dir, output, call.collection)
+    within = tuple(dict.fromkeys(map(resolved_path, call.paths)))
+    like = resolved_path(call.file)
+    position = parse_cursor(call.cursor, question=("similar", like, *within))
+    notes = app.refresh(within)
+    unpaged = app.similar_files.find(like, within=within, limit=position.limit(call.limit))
+    result = position.rest(unpaged._replace(notes=(*notes, *unpaged.notes)), limit=call.limit)
+    show_result(
+        result,
+        output,
+        app=app,
+        index=lambda: app.status.checked(result.summary),
+        options=ResultOptions(form, View.SCORED_FILES),
+        position=position,
+    )
+    return ExitCode.DONE if result.hits and not result.is_weak else ExitCode.INCOMPLETE
+
+
+COMMANDS = {
+    "search": Command(SearchCall, search),
+    "similar": Command(SimilarCall, similar),
+}

@@ -4,8 +4,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app
+from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
@@ -34,4 +33,4 @@ def status(call: StatusCall) -> None:
         output.lines(index_reports.status_lines(report, now=time.time(), paths=output.paths, verbose=call.verbose))
 
 
-COMMAND = Command(StatusCall, status)
+COMMANDS = {"status": Command(StatusCall, status)}

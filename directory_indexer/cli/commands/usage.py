@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.arguments import parse_path
-from directory_indexer.cli.options import AsJson, Quiet, Verbose
+from directory_indexer.cli.options import AsJson, Quiet, Verbose, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command
 from directory_indexer.core.errors import ExitCode
@@ -63,4 +62,4 @@ def usage(call: UsageCall) -> ExitCode:
     return ExitCode.DONE if answer.sessions else ExitCode.INCOMPLETE
 
 
-COMMAND = Command(UsageCall, usage)
+COMMANDS = {"usage": Command(UsageCall, usage)}

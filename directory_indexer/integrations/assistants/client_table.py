@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.integrations.assistants import server_entries
+from directory_indexer.integrations.assistants import IN_LIST, server_entries
 from directory_indexer.integrations.assistants.clients import SERVER_NAME, Base, Client, Launch, Part, Place, Target
-from directory_indexer.integrations.assistants.entries import IN_LIST
 from directory_indexer.integrations.assistants.formats import FormatName
 
 

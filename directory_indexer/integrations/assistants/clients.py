@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.integrations.assistants.entries import Keys
+from directory_indexer.integrations.assistants import Keys
 from directory_indexer.integrations.assistants.formats import FORMATS, FormatName
 
 with lazily:

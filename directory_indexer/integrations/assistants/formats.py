@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.integrations.assistants.entries import (
+from directory_indexer.integrations.assistants import (
     UNSAFE_EDIT,
     EditRefusedError,
     EntryState,

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.config.sources import parse_jsonc
-from directory_indexer.integrations.assistants.entries import (
+from directory_indexer.config.settings import parse_jsonc
+from directory_indexer.integrations.assistants import (
     IN_LIST,
     EditRefusedError,
     Keys,

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ConflictError, StoreError
 from directory_indexer.core.lock import write_lock
+from directory_indexer.integrations.assistants import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.client_table import CLIENTS
 from directory_indexer.integrations.assistants.clients import (
     SERVER_NAME,
@@ -28,15 +29,18 @@ from directory_indexer.integrations.assistants.clients import (
 )
 from directory_indexer.integrations.assistants.config_files import (
     ConfigFile,
+    Edit,
+    Record,
+    digest,
     missing_directories,
     read_file,
+    read_record,
     remove_file,
     write_file,
+    write_record,
 )
-from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState, missing_containers
 from directory_indexer.integrations.assistants.formats import FORMATS
 from directory_indexer.integrations.assistants.json_text import JSON
-from directory_indexer.integrations.assistants.record import Edit, Record, digest, read_record, write_record
 
 _LOCK: Final = "assistants.lock"
 

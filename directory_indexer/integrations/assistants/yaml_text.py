@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.integrations.assistants.entries import (
+from directory_indexer.integrations.assistants import (
     UNSAFE_EDIT,
     EditRefusedError,
     Keys,

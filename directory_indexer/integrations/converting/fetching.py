@@ -1,7 +1,7 @@
 """Fetching of one document from the web: http and https only, and no private networks unless allowed.
 
-Each redirect is checked like the first URL. Content is decompressed incrementally within a size limit; declared lengths
-and types are not trusted.
+URLs are parsed strictly, so that no two parsers can disagree on the host. Each redirect is checked like the first URL.
+Content is decompressed incrementally within a size limit; declared lengths and types are not trusted.
 
 A host name is resolved once, and the checked addresses are connected to, so a second lookup with another result (DNS
 rebinding) is impossible. All network waits of a document share one deadline.
@@ -9,23 +9,72 @@ rebinding) is impossible. All network waits of a document share one deadline.
 
 from __future__ import annotations
 
+import ipaddress
 import mimetypes
 import posixpath
+import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import httpcore
 import httpx
 
 from directory_indexer.core.errors import UnavailableError, UsageError
+from directory_indexer.http_client import FailureKind, RequestError
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.retries import FailureKind, RequestError
-from directory_indexer.integrations.converting.addresses import address_of, display_url
 from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
+
+_SCHEMES: Final = frozenset({"http", "https"})
+_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\]")
+_NUMBER: Final = r"(?:0[xX][0-9a-fA-F]*|\d+)"
+_NUMBERS: Final = re.compile(rf"{_NUMBER}(?:\.{_NUMBER})*\.?")
+_LAST_PORT: Final = 65_535
+_MAX_MESSAGE_CHARS: Final = 200
+_ADDRESS_HINT: Final = "write https://host/path"
+
+
+def address_of(url: str, before: httpx.URL | None = None) -> httpx.URL:
+    """Parse a URL; the URL of a redirect may be relative to `before`.
+
+    Raises:
+        UsageError: it is no http or https URL, contains a user name, or is ambiguous.
+    """
+    try:
+        address = before.join(url) if before else httpx.URL(url)
+        is_clear = not _FORBIDDEN.search(url) and _is_same_host(url, address)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise UsageError(f"{url[:_MAX_MESSAGE_CHARS]!r} is not a URL", hint=_ADDRESS_HINT) from error
+    if address.userinfo:
+        raise UsageError("URLs with a user name or password are not fetched", hint=_ADDRESS_HINT)
+    if not is_clear or address.scheme not in _SCHEMES or not address.host or (address.port or 0) > _LAST_PORT:
+        raise UsageError(f"{url[:_MAX_MESSAGE_CHARS]!r} is not an http or https URL", hint=_ADDRESS_HINT)
+    return address
+
+
+def display_url(address: httpx.URL) -> str:
+    """Format a URL for a message, without the query, which may contain a secret."""
+    return str(address.copy_with(query=None, fragment=None))[:_MAX_MESSAGE_CHARS]
+
+
+def _is_same_host(url: str, address: httpx.URL) -> bool:
+    """Whether another parser yields the same host, and a numeric host is in canonical form."""
+    host = address.raw_host.decode("ascii")
+    other = urlsplit(url).hostname
+    if other and other.isascii() and other != host.lower():
+        return False
+    return not _NUMBERS.fullmatch(host) or _is_four_numbers(host)
+
+
+def _is_four_numbers(host: str) -> bool:
+    try:
+        return str(ipaddress.IPv4Address(host)) == host
+    except ValueError:
+        return False
+
 
 MAX_BYTES: Final = 50_000_000
 MAX_SECONDS: Final = 60.0

@@ -9,13 +9,11 @@ from directory_indexer.app import App
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.server.bridge.http_client import RemoteAddress
-from directory_indexer.server.log_lines import log_to_stderr
-from directory_indexer.server.startup import EarlyHandshake, pause_garbage_collection
+from directory_indexer.server.process import EarlyHandshake, log_to_stderr, pause_garbage_collection
 
 with lazily:
     from directory_indexer.server.bridge.http_client import Exchange
-    from directory_indexer.server.bridge.local_files import LocalFiles
-    from directory_indexer.server.bridge.mcp_server import make_bridge_server
+    from directory_indexer.server.bridge.mcp_server import LocalFiles, make_bridge_server
     from directory_indexer.server.bridge.remote_server import RemoteServer
     from directory_indexer.server.stdio import run_stdio
 

@@ -21,13 +21,13 @@ import httpx
 from directory_indexer import __version__
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.http_client import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.http_client.client import Client, Request, Response
-from directory_indexer.http_client.retries import FailureKind, RequestError, backoff_seconds, retry_after_seconds
 from directory_indexer.integrations.converting.destinations import Destinations, Lookup, addresses_of, checked_addresses
 from directory_indexer.telemetry import spans
 
 with lazily:
-    from directory_indexer.integrations.converting.addresses import address_of, display_url
+    from directory_indexer.integrations.converting.fetching import address_of, display_url
 
 MAX_ANSWER_BYTES: Final = 32_000_000
 _MAX_SECONDS: Final = 90.0

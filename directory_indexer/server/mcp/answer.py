@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, NamedTuple, TypeAlias
 
+from directory_indexer.api import format_timestamp
 from directory_indexer.api.contents import ConvertedText, GrepAnswer, OutlineAnswer, TextAnswer
-from directory_indexer.api.fields import format_timestamp
 from directory_indexer.api.hits import IndexState, PlainAnswer, SearchAnswer
 from directory_indexer.api.runs import Run
 from directory_indexer.api.status import Directory, Model
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS

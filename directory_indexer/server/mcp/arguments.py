@@ -14,15 +14,14 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 
-from directory_indexer.api.fields import JsonObject, Only
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.api import JsonObject, Only
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import invalid_character_in, well_formed
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.search.requests import Order, SearchMode
-from directory_indexer.server.mcp.budget import Budgets
-from directory_indexer.server.mcp.schemas import record_schema
+from directory_indexer.server.mcp.schemas import Budgets, record_schema
 
 _MAX_CURSOR_CHARS = 2000
 _MAX_PATH_CHARS = 4096

@@ -25,13 +25,12 @@ from directory_indexer.search.grep import Grep, GrepMatches, GrepRequest, grep, 
 from directory_indexer.search.locators import outline_of
 from directory_indexer.search.outlines import Outline
 from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
-from directory_indexer.server.mcp.budget import Budgets, count_json_tokens, largest_number_that_fits
-from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, count, plain
-from directory_indexer.text.outlines import folded_note, outline_lines, outline_within
+from directory_indexer.text.structure import folded_note, outline_lines, outline_within
 
 _MAX_MARKS = 100
 """Per line; otherwise a pattern could yield one match for each character of a line of ten megabytes."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from directory_indexer.api.runs import Run
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, unquote_path
@@ -23,7 +23,7 @@ from directory_indexer.server.path_resolution import meanings_of_relative_path, 
 from directory_indexer.storage.documents.runs import Origin, RunRecord
 
 with lazily:
-    from directory_indexer.collections.collections import Collections, OpenCollection
+    from directory_indexer.collections import Collections, OpenCollection
 
 
 _POLL_SECONDS = 0.05

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from mcp.types import BlobResourceContents, CallToolResult, EmbeddedResource, TextContent, Tool
 
-from directory_indexer.api.fields import JsonObject
+from directory_indexer.api import JsonObject
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right

@@ -36,13 +36,13 @@ from mcp.types import (
 )
 
 from directory_indexer import __version__
+from directory_indexer.api import JsonObject
 from directory_indexer.api.contents import TextAnswer
-from directory_indexer.api.fields import JsonObject
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.cluster_app import ClusterApp
-from directory_indexer.collections.collections import collection_not_found
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.collections import collection_not_found
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.server.mcp import clients
@@ -56,11 +56,10 @@ from directory_indexer.server.mcp.arguments import (
     argument_aliases,
     parse_arguments,
 )
-from directory_indexer.server.mcp.budget import Budgets
 from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, identify_client
 from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolExecutor
-from directory_indexer.server.mcp.schemas import record_to_object
-from directory_indexer.server.mcp.search_requests import collections_of_call, path_of_call
+from directory_indexer.server.mcp.schemas import Budgets, record_to_object
+from directory_indexer.server.mcp.search_answer import collections_of_call, path_of_call
 from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,
     NEXT_CALLS_FROM_CLUSTER,
@@ -72,7 +71,7 @@ from directory_indexer.server.mcp.tool_results import (
 )
 from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.path_resolution import URI_PREFIX, path_in_uri
-from directory_indexer.server.startup import CLUSTER_INSTRUCTIONS, INSTRUCTIONS, LISTING_TTL_MS, NAME, TITLE
+from directory_indexer.server.process import CLUSTER_INSTRUCTIONS, INSTRUCTIONS, LISTING_TTL_MS, NAME, TITLE
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word

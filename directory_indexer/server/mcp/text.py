@@ -17,8 +17,7 @@ from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import well_formed
 from directory_indexer.server.mcp.answer import ServerAnswer
 from directory_indexer.server.mcp.arguments import ArgumentError, ConvertArguments
-from directory_indexer.server.mcp.budget import count_json_tokens, largest_number_that_fits
-from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.schemas import count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.storage.documents.runs import Phase
 from directory_indexer.text.formatting import count, file_counts
 

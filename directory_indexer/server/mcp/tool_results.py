@@ -10,9 +10,9 @@ from typing import Any, Final, TypeAlias
 
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
-from directory_indexer.api.fields import JsonObject
+from directory_indexer.api import JsonObject
 from directory_indexer.api.operations import Operation
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import (
     BusyError,
     CorruptIndexError,

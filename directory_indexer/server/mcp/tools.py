@@ -11,7 +11,7 @@ from directory_indexer.api.hits import SearchAnswer, index_state
 from directory_indexer.api.status import Model, directory_of
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer, locate_answer, symbol_answer
 from directory_indexer.collections.search import search_collections
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ProviderError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
@@ -34,7 +34,6 @@ from directory_indexer.server.mcp.arguments import (
     SimilarArguments,
     SymbolArguments,
 )
-from directory_indexer.server.mcp.budget import Budgets, count_json_tokens, largest_number_that_fits
 from directory_indexer.server.mcp.contents import fit_content_answer, format_content, read_file_or_directory
 from directory_indexer.server.mcp.grep_outline import (
     format_grep_answer,
@@ -44,20 +43,18 @@ from directory_indexer.server.mcp.grep_outline import (
     outline_within_budget,
 )
 from directory_indexer.server.mcp.index_tool import IndexVerbs
-from directory_indexer.server.mcp.schemas import record_to_object
+from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.server.mcp.search_answer import (
     AnswerPage,
-    facet_answer,
-    plain_search_answer,
-    search_answer_within_budget,
-)
-from directory_indexer.server.mcp.search_requests import (
     add_collection_names,
     collections_of_call,
+    facet_answer,
     parse_search_call,
+    plain_search_answer,
     resolve_path_or_roots,
     resolve_scope,
     resolve_scope_refreshing,
+    search_answer_within_budget,
     search_in,
 )
 from directory_indexer.server.mcp.text import (
@@ -71,10 +68,10 @@ from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.path_resolution import indexed_file_and_lines
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain
-from directory_indexer.text.symbols import located_lines, symbol_lines
+from directory_indexer.text.structure import located_lines, symbol_lines
 
 with lazily:
-    from directory_indexer.collections.collections import Collections
+    from directory_indexer.collections import Collections
     from directory_indexer.config.settings import Config
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from directory_indexer.core.errors import UnavailableError, UsageError
-from directory_indexer.core.permissions import is_secret_readable_by_others
+from directory_indexer.core.kept_files import is_secret_readable_by_others
 
 TOKEN_VARIABLE = "DIRINDEX_TOKEN"  # noqa: S105 - the name of a variable
 MIN_TOKEN_CHARS = 16

@@ -11,7 +11,7 @@ from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
-from directory_indexer.api.fields import HttpError, format_timestamp, to_json_object
+from directory_indexer.api import HttpError, format_timestamp, to_json_object
 from directory_indexer.core.rights import Right
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.storage.registry.keys import Key

@@ -11,17 +11,17 @@ from directory_indexer import __version__
 from directory_indexer.api.collections import CollectionEntry, CollectionsAnswer, collection_entry
 from directory_indexer.api.runs import administrative_entry
 from directory_indexer.collections.background import OperationRunningError
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ConflictError, DirIndexError, LockedError, NotIndexedError, UsageError
 from directory_indexer.server.admin_jobs import backup_directory
 from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE
 from directory_indexer.server.middleware.request_context import CLOSING, Problem, RefusedError
 from directory_indexer.server.model import ModelState
+from directory_indexer.server.process import NAME
 from directory_indexer.server.rest.arguments import AdminCall, BackupCall, CollectionCall, DescribeCall, NoArguments
 from directory_indexer.server.rest.background import PATH, operation_id
 from directory_indexer.server.rest.documentation import documentation_pages
 from directory_indexer.server.rest.operations import Content, Reply, Services
-from directory_indexer.server.startup import NAME
 from directory_indexer.storage.registry.operations import OperationKind
 
 _HTTP_STARTED = 202

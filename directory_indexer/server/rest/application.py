@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from directory_indexer.api.operations import Pool
-from directory_indexer.config.collections import team_directory
+from directory_indexer.config import team_directory
 from directory_indexer.core.errors import DirIndexError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.server.middleware.request_context import (
@@ -25,6 +25,18 @@ from directory_indexer.server.middleware.request_context import (
     context_of,
     method_not_allowed,
     path_not_found,
+)
+from directory_indexer.server.rest.messages import (
+    arguments_in_headers,
+    arguments_in_query,
+    is_json_lines,
+    make_response,
+    media_type_of,
+    parse_body,
+    parse_call,
+    problem_of_error,
+    problem_response,
+    spool_body,
 )
 from directory_indexer.server.rest.operations import (
     Body,
@@ -36,24 +48,14 @@ from directory_indexer.server.rest.operations import (
     require_collection_access,
     require_right,
 )
-from directory_indexer.server.rest.requests import (
-    arguments_in_headers,
-    arguments_in_query,
-    is_json_lines,
-    media_type_of,
-    parse_body,
-    parse_call,
-    spool_body,
-)
-from directory_indexer.server.rest.responses import make_response, problem_of_error, problem_response
-from directory_indexer.storage.registry.responses import StoredResponse, StoredResponses
+from directory_indexer.storage.registry.operations import StoredResponse, StoredResponses
 
 with lazily:
     from typing import BinaryIO
 
     from starlette.types import Receive, Scope, Send
 
-    from directory_indexer.storage.registry.store import Registry
+    from directory_indexer.storage.registry import Registry
 
 
 _MAX_QUOTED_CHARS = 80

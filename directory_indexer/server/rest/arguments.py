@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from directory_indexer.api.fields import Only
+from directory_indexer.api import Only
 from directory_indexer.collections.ingest import OnConflict, Wait
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.server.mcp.arguments import (
     COLLECTION,
@@ -23,7 +23,7 @@ from directory_indexer.server.mcp.arguments import (
     Texts,
     Types,
 )
-from directory_indexer.server.mcp.budget import Budgets
+from directory_indexer.server.mcp.schemas import Budgets
 
 _OperationId = Annotated[
     str,

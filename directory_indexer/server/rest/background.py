@@ -15,7 +15,7 @@ import anyio
 
 from directory_indexer.api.operations import Pool
 from directory_indexer.api.runs import OperationEntry, OperationList, administrative_entry, ingest_entry, run_entry
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ConflictError, NotIndexedError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath

@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from directory_indexer.api import HttpError, JsonObject
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
-from directory_indexer.api.fields import HttpError, JsonObject
 from directory_indexer.api.operations import Pool
-from directory_indexer.collections.collections import collection_not_found
+from directory_indexer.collections import collection_not_found
 from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
 from directory_indexer.collections.originals import read_pieces
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
@@ -25,6 +25,7 @@ from directory_indexer.server.mcp.tools import FETCH_URLS_HINT
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
 from directory_indexer.server.rest.background import PATH, ingest_operation_name, operation_id
+from directory_indexer.server.rest.messages import lines_of_body, parse_call, parse_object, problem_of_error
 from directory_indexer.server.rest.operations import (
     HttpOperation,
     Reply,
@@ -33,8 +34,6 @@ from directory_indexer.server.rest.operations import (
     Upload,
     require_collection_access,
 )
-from directory_indexer.server.rest.requests import lines_of_body, parse_call, parse_object
-from directory_indexer.server.rest.responses import problem_of_error
 from directory_indexer.storage.registry.stored_documents import State
 
 with lazily:

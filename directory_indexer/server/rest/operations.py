@@ -9,21 +9,21 @@ from typing import Any, BinaryIO, NamedTuple
 
 from starlette.routing import compile_path
 
-from directory_indexer.api.fields import JsonObject, Only
+from directory_indexer.api import JsonObject, Only
 from directory_indexer.api.operations import Operation, Pool
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import schema_with_aliases
 from directory_indexer.server.mcp.executor import ToolExecutor
-from directory_indexer.server.mcp.search_requests import collections_of_call
+from directory_indexer.server.mcp.search_answer import collections_of_call
 from directory_indexer.server.middleware.monitoring import Metrics
 from directory_indexer.server.middleware.request_context import RefusedError, Route, collection_not_found, missing_right
 from directory_indexer.storage.registry.keys import DEFAULT_COLLECTION, Key, Keys
 
 with lazily:
+    from directory_indexer.collections import Collections
     from directory_indexer.collections.background import Administration, IngestWorker
-    from directory_indexer.collections.collections import Collections
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest
     from directory_indexer.integrations.previewing.workers import PreviewWorkers

@@ -42,15 +42,14 @@ from directory_indexer.api.operations import Pool
 from directory_indexer.api.reports import SettingsAnswer, settings_answer
 from directory_indexer.api.runs import run_of
 from directory_indexer.api.status import IndexVersion, StatusAnswer, status_answer
-from directory_indexer.config import LoadedConfig, load_config
-from directory_indexer.config.collections import DEFAULT
-from directory_indexer.config.sources import KEYS, Source
+from directory_indexer.config import DEFAULT, LoadedConfig, load_config
+from directory_indexer.config.settings import KEYS, Source
 from directory_indexer.core.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in
 from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
+from directory_indexer.integrations.assistants import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.config_files import read_file, write_file
-from directory_indexer.integrations.assistants.entries import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.search.query_warnings import name_test, scope_and_kind_test
@@ -71,7 +70,7 @@ from directory_indexer.server.rest.background import PATH
 from directory_indexer.server.rest.operations import Reply, Services
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.storage.documents.store import Snapshot
 
 _HTTP_ACCEPTED = 202

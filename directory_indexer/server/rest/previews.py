@@ -16,9 +16,9 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from directory_indexer.api.contents import metadata_of
+from directory_indexer.api.directories import Cell, Colour, Element, PageAnswer, PreviewAnswer, RelatedFile, TableRow
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, search_answer
-from directory_indexer.api.previews import Cell, Colour, Element, PageAnswer, PreviewAnswer, RelatedFile, TableRow
-from directory_indexer.config.collections import documents_of
+from directory_indexer.config import documents_of
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import PAGE_UNITS, Recognition, SourceFile, Word, source_file
 from directory_indexer.core.lazy import lazily
@@ -44,14 +44,14 @@ from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.spelling import correct_spelling
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.texts import FileText, change_on_disk, read_text
-from directory_indexer.server.mcp.search_requests import add_collection_names
+from directory_indexer.server.mcp.search_answer import add_collection_names
 from directory_indexer.server.rest.arguments import PageCall, PreviewCall, SimilarCall
 from directory_indexer.server.rest.documents import DocumentIds, indexed_path
 from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
 
 _LINES_IN_VIEW: Final = 1_200
 _MAX_TEXT_CHARS: Final = 300_000

@@ -9,10 +9,9 @@ import os
 from collections.abc import Iterator, Sequence
 
 from directory_indexer.api.contents import GrepAnswer, OutlineAnswer, outline_answer
-from directory_indexer.api.directories import DirectoryTree, directory_tree
+from directory_indexer.api.directories import DirectoryTree, NeighbourEntry, NeighboursAnswer, directory_tree
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, plain_hits, search_answer
-from directory_indexer.api.previews import NeighbourEntry, NeighboursAnswer
-from directory_indexer.config.collections import DEFAULT, doc_id_of, documents_of
+from directory_indexer.config import DEFAULT, doc_id_of, documents_of
 from directory_indexer.core.files import SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
@@ -21,16 +20,16 @@ from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.mcp.grep_outline import grep_first_lines, grep_request, outline_of_name
-from directory_indexer.server.mcp.search_requests import collections_of_call, resolve_scope_refreshing
+from directory_indexer.server.mcp.search_answer import collections_of_call, resolve_scope_refreshing
 from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
 from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.registry.stored_documents import State
-from directory_indexer.text.outlines import outline_within
+from directory_indexer.text.structure import outline_within
 
 with lazily:
-    from directory_indexer.collections.collections import OpenCollection
+    from directory_indexer.collections import OpenCollection
     from directory_indexer.core.paths import FilePath
     from directory_indexer.search.neighbourhood import Neighbour
     from directory_indexer.storage.documents.store import Snapshot

@@ -31,8 +31,7 @@ from directory_indexer.server.middleware.request_context import (
     method_not_allowed,
     path_not_found,
 )
-from directory_indexer.server.rest.requests import parse_body
-from directory_indexer.server.rest.responses import problem_of_error, problem_response
+from directory_indexer.server.rest.messages import parse_body, problem_of_error, problem_response
 from directory_indexer.server.ui.files import FileOpener, OpenTarget, OpenWith
 
 with lazily:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from directory_indexer.config.collections import DEFAULT
+from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.isolation import NEUTRAL_DIRECTORY
 from directory_indexer.core.paths import FilePath, display, exact_text

@@ -22,7 +22,7 @@ from urllib.parse import quote, urlencode
 import anyio
 import anyio.to_thread
 
-from directory_indexer.core.permissions import directory_mode
+from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.server.middleware.authentication import BrowserSessions
 from directory_indexer.server.ui.application import ROOT
 

@@ -27,9 +27,9 @@ from directory_indexer.storage.cluster.records import (
     WordCount,
     file_key,
 )
+from directory_indexer.storage.documents import translated_errors
 from directory_indexer.storage.documents.chunks import Chunks, IndexedChunk
 from directory_indexer.storage.documents.metadata import fold_value
-from directory_indexer.storage.documents.queries import translated_errors
 from directory_indexer.storage.documents.schema import FTS_TABLE
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.documents.words import FtsSource, Words, WordWrites
@@ -37,7 +37,7 @@ from directory_indexer.storage.documents.words import FtsSource, Words, WordWrit
 with lazily:
     from directory_indexer.storage.cluster.payloads import parse_manifest
     from directory_indexer.storage.cluster.reader import ClusterReader, ClusterSnapshot
-    from directory_indexer.storage.databases.connections import PooledConnection
+    from directory_indexer.storage.databases import PooledConnection
 
 Answer = TypeVar("Answer")
 

@@ -17,9 +17,9 @@ from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.cluster.records import ClusterFile, TrackedDirectory, WordCount
-from directory_indexer.storage.databases.connections import Connections
+from directory_indexer.storage.databases import Connections
 from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
-from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
+from directory_indexer.storage.documents import SnapshotQueries, translated_errors
 
 _SELECT_STATE = """
     SELECT (SELECT count(*) FROM chunks), (SELECT max(id) FROM chunks), (SELECT total(id) FROM chunks),

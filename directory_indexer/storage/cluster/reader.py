@@ -35,7 +35,7 @@ from directory_indexer.storage.cluster.records import (
     catalogue_collection_name,
     file_key,
 )
-from directory_indexer.storage.vectors.collection import (
+from directory_indexer.storage.vectors.connection import (
     EXACT_SEARCH,
     CollectionPlan,
     read_consistency_of,

@@ -30,7 +30,7 @@ from directory_indexer.storage.cluster.records import (
     catalogue_collection_name,
     file_key,
 )
-from directory_indexer.storage.vectors.collection import CollectionPlan, quantization_config
+from directory_indexer.storage.vectors.connection import CollectionPlan, quantization_config
 
 with lazily:
     from directory_indexer.storage.vectors.connection import QdrantConnection

@@ -16,9 +16,9 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites, rows_for
 from directory_indexer.storage.documents.files import FileFilter, file_condition
-from directory_indexer.storage.documents.meta import MetaWrites
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites, rows_for
+from directory_indexer.storage.documents.schema import MetaWrites
 from directory_indexer.storage.documents.shared_texts import CHUNKS_OF_FILES, HAS_TEXT, SharedTextWrites
 from directory_indexer.storage.documents.words import FtsSource, WordWrites, compress_text, decompress_text
 

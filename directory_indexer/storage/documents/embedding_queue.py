@@ -19,14 +19,14 @@ from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, CHUNK_TABLES, IndexedChunk, indexed_chunk
-from directory_indexer.storage.documents.queries import (
+from directory_indexer.storage.documents import (
     WHOLE_INDEX,
     IndexScope,
     ScopedQueries,
     SnapshotQueries,
     TableWrites,
 )
+from directory_indexer.storage.documents.chunks import CHUNK_COLUMNS, CHUNK_TABLES, IndexedChunk, indexed_chunk
 from directory_indexer.storage.documents.vectors import is_vector
 from directory_indexer.storage.documents.words import decompress_text
 

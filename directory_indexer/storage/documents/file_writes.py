@@ -17,13 +17,13 @@ from directory_indexer.core.files import FileFailure, SkippedFile, SourceFile, S
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
+from directory_indexer.storage.documents import TableWrites, placeholders
 from directory_indexer.storage.documents.chunks import ChunkWrites, PlacedText
-from directory_indexer.storage.documents.directories import DirectoryWrites
 from directory_indexer.storage.documents.incomplete_files import ScanWrites
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.metadata import MetadataWrites, date_of_metadata
-from directory_indexer.storage.documents.queries import TableWrites, placeholders
 from directory_indexer.storage.documents.shared_texts import IdenticalFile, SharedFile, SharedTextWrites
+from directory_indexer.storage.documents.statistics import DirectoryWrites
 
 with lazily:
     from directory_indexer.parsing.outcomes import ParsedFile, UnchangedFile

@@ -14,9 +14,9 @@ from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
 from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.documents import REPAIR_HINT, SnapshotQueries, placeholders
 from directory_indexer.storage.documents.known_files import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.storage.documents.metadata import METADATA_NAMES, fold_value
-from directory_indexer.storage.documents.queries import REPAIR_HINT, SnapshotQueries, placeholders
 
 with lazily:
     import datetime as dt

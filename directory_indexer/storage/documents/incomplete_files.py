@@ -8,8 +8,7 @@ from typing import NamedTuple
 from directory_indexer.core.files import FileFailure, PageKey, Scan, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.files import within_condition
-from directory_indexer.storage.documents.queries import (
+from directory_indexer.storage.documents import (
     WHOLE_INDEX,
     IndexScope,
     ScopedQueries,
@@ -17,6 +16,7 @@ from directory_indexer.storage.documents.queries import (
     TableWrites,
     placeholders,
 )
+from directory_indexer.storage.documents.files import within_condition
 from directory_indexer.storage.documents.shared_texts import HAS_TEXT
 
 

@@ -18,7 +18,7 @@ from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.paths import FilePath, prefix_of
 from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
 from directory_indexer.storage.documents.schema import PARENT_OF_PATH
-from directory_indexer.walk.listing import IgnoredPath, Settled, SettledDirectory
+from directory_indexer.walk import IgnoredPath, Settled, SettledDirectory
 
 KNOWN_COLUMNS = (
     "path, size, mtime_ns, changed_ns, inode, is_settled, hash, recipe, state, reason, detail, "

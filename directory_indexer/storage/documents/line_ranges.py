@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking.chunks import LineCut
-from directory_indexer.storage.documents.queries import SnapshotQueries
+from directory_indexer.storage.documents import SnapshotQueries
 
 _NO_ROW: Final = 1 << 62
 

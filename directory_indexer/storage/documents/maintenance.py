@@ -21,20 +21,17 @@ from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
-from directory_indexer.storage.databases.connections import Connections
-from directory_indexer.storage.databases.copying import ANOTHER_BACKUP_HINT
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, Connections
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_stored
-from directory_indexer.storage.documents import vocabulary
-from directory_indexer.storage.documents.directories import parse_mounts
+from directory_indexer.storage.documents import translated_errors, words
 from directory_indexer.storage.documents.files import parse_page_starts
 from directory_indexer.storage.documents.known_files import FileState, parse_skipped_entries
-from directory_indexer.storage.documents.meta import FORMER_PREFIX, GENERATION_KEYS, parse_space, parse_suffix
 from directory_indexer.storage.documents.metadata import METADATA_NAMES
-from directory_indexer.storage.documents.queries import translated_errors
 from directory_indexer.storage.documents.runs import RUN_COLUMNS, paused_run, run_record
+from directory_indexer.storage.documents.schema import FORMER_PREFIX, GENERATION_KEYS, parse_space, parse_suffix
+from directory_indexer.storage.documents.statistics import parse_mounts
 from directory_indexer.storage.documents.vectors import is_vector
-from directory_indexer.storage.documents.vocabulary import remove_cached_vocabulary
-from directory_indexer.storage.documents.words import decompress_text
+from directory_indexer.storage.documents.words import decompress_text, remove_cached_vocabulary
 
 with lazily:
     from directory_indexer.embedding.static_table import parse_static_model
@@ -82,14 +79,14 @@ class DatabaseMaintenance:
         self._connections = connections
 
     def checkpoint(
-        self, *, words_kept_seconds: float = vocabulary.RETENTION_SECONDS, must_stop: Callable[[], bool] = lambda: False
+        self, *, words_kept_seconds: float = words.RETENTION_SECONDS, must_stop: Callable[[], bool] = lambda: False
     ) -> None:
         """Purge words removed long ago, release unused pages, and truncate the write-ahead log as far as readers allow.
 
         What is stopped meanwhile is continued the next time.
         """
         with self._open_connection() as connection:
-            vocabulary.purge_removed_words(
+            words.purge_removed_words(
                 connection,
                 now=time.time(),
                 kept_seconds=words_kept_seconds,
@@ -107,7 +104,7 @@ class DatabaseMaintenance:
         """
         with self._open_connection() as connection:
             remove_cached_vocabulary(self._path)
-            vocabulary.purge_all_words(connection)
+            words.purge_all_words(connection)
             remove_cached_vocabulary(self._path)
             connection.execute("VACUUM")
             _truncate_wal(connection)

@@ -11,7 +11,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, well_formed
 from directory_indexer.formats.document import Metadata
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites
 
 with lazily:
     import datetime as dt

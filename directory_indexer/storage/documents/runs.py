@@ -20,13 +20,14 @@ from directory_indexer.storage.databases.stored_values import (
     parse_text,
     parse_texts,
 )
-from directory_indexer.storage.documents.embedding_queue import EmbeddingQueue
+from directory_indexer.storage.documents import IndexScope, SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.incomplete_files import Scans
-from directory_indexer.storage.documents.queries import IndexScope, SnapshotQueries, TableWrites, placeholders
 
 with lazily:
     import json
     import sqlite3
+
+    from directory_indexer.storage.documents.embedding_queue import EmbeddingQueue
 
 
 class PausedRun(NamedTuple):

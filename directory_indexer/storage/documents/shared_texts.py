@@ -19,7 +19,7 @@ from directory_indexer.core.files import SourceFile
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites
 
 with lazily:
     from directory_indexer.formats.document import FileFacts

@@ -28,12 +28,11 @@ from directory_indexer.core.errors import (
 )
 from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import DamagedValueError
-from directory_indexer.storage.documents.queries import SnapshotQueries, translated_errors
+from directory_indexer.storage.documents import SnapshotQueries, translated_errors
 from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
     from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
-    from directory_indexer.storage.documents.directories import Directories, DirectoryWrites
     from directory_indexer.storage.documents.embedding_queue import (
         EmbeddingQueue,
         SearchVectors,
@@ -50,11 +49,17 @@ with lazily:
         mistyped_column,
         rename_damaged_database,
     )
-    from directory_indexer.storage.documents.meta import Meta, MetaWrites
     from directory_indexer.storage.documents.metadata import DocumentMetadata, MetadataWrites
     from directory_indexer.storage.documents.runs import Pauses, PauseWrites, Runs, RunWrites
+    from directory_indexer.storage.documents.schema import Meta, MetaWrites
     from directory_indexer.storage.documents.shared_texts import SharedTexts, SharedTextWrites
-    from directory_indexer.storage.documents.statistics import DirectoryCounts, FacetCounts, IndexTotals
+    from directory_indexer.storage.documents.statistics import (
+        Directories,
+        DirectoryCounts,
+        DirectoryWrites,
+        FacetCounts,
+        IndexTotals,
+    )
     from directory_indexer.storage.documents.vector_sets import VectorSets, VectorSetWrites
     from directory_indexer.storage.documents.vectors import StalePoints, Vectors, VectorWrites
     from directory_indexer.storage.documents.words import Words, WordWrites

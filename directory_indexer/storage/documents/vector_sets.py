@@ -8,17 +8,21 @@ from typing import NamedTuple
 
 from directory_indexer.core.errors import IndexMismatchError
 from directory_indexer.core.fingerprint import EmbeddingSpace
+from directory_indexer.core.lazy import lazily
 from directory_indexer.storage.databases.stored_values import parse_stored
-from directory_indexer.storage.documents.meta import (
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents.schema import (
     FORMER_PREFIX,
     GENERATION_KEYS,
     MetaWrites,
     parse_space,
     parse_suffix,
 )
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
-from directory_indexer.storage.documents.vectors import FORMER_WITHOUT_TEXT, VectorWrites
 from directory_indexer.storage.vectors import VectorPlace
+
+with lazily:
+    from directory_indexer.storage.documents import vectors as vector_tables
+    from directory_indexer.storage.documents.vectors import VectorWrites
 
 _PLACE_NAMES = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 
@@ -133,7 +137,8 @@ class VectorSetWrites(TableWrites):
         self._execute("""UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
                    SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)""")
         self._connection.execute(
-            f"INSERT INTO stale_points SELECT p.chunk_id, p.text_hash FROM former_points p WHERE {FORMER_WITHOUT_TEXT}"  # noqa: S608
+            "INSERT INTO stale_points SELECT p.chunk_id, p.text_hash "  # noqa: S608 - constants
+            f"FROM former_points p WHERE {vector_tables.FORMER_WITHOUT_TEXT}"
         )
         self._execute("DELETE FROM former_points")
 

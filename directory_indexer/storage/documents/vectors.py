@@ -15,8 +15,8 @@ from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, moved_below
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
-from directory_indexer.storage.documents.meta import FORMER_PREFIX, GENERATION_KEYS, MetaWrites, parse_space
-from directory_indexer.storage.documents.queries import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents import SnapshotQueries, TableWrites
+from directory_indexer.storage.documents.schema import FORMER_PREFIX, GENERATION_KEYS, MetaWrites, parse_space
 from directory_indexer.storage.vectors import VectorPlace, VectorPoint
 
 with lazily:

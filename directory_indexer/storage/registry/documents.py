@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.config.collections import DEFAULT, doc_id_of
+from directory_indexer.config import DEFAULT, doc_id_of
 from directory_indexer.core.errors import ConflictError
 from directory_indexer.core.paths import FilePath, containers_around
 from directory_indexer.formats.document import Description, Metadata
@@ -23,7 +23,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_list,
     parse_stored,
 )
-from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
     DocumentSource,

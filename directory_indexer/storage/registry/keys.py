@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from directory_indexer.config.collections import collection_name
+from directory_indexer.config import collection_name
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.rights import Right
 from directory_indexer.storage.databases.stored_values import (
@@ -24,7 +24,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_stored,
     parse_texts,
 )
-from directory_indexer.storage.registry.store import Registry
+from directory_indexer.storage.registry import Registry
 
 PREFIX = "dirindex_"
 """The prefix of every key, by which secret scanners recognise one."""

@@ -14,14 +14,23 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.core.errors import CorruptRegistryError
-from directory_indexer.storage.databases.copying import copy_database
+from directory_indexer.storage.databases import copy_database
 from directory_indexer.storage.databases.stored_values import DamagedValueError
-from directory_indexer.storage.registry.collections import COLLECTION_COLUMNS, parse_collection, parse_scope
+from directory_indexer.storage.registry import (
+    COLLECTION_COLUMNS,
+    REPAIR_HINT,
+    Registry,
+    parse_collection,
+    parse_scope,
+)
 from directory_indexer.storage.registry.documents import parse_replaced_document
 from directory_indexer.storage.registry.keys import KEY_COLUMNS, parse_key
-from directory_indexer.storage.registry.operations import OperationRow, parse_operation
-from directory_indexer.storage.registry.responses import RESPONSE_COLUMNS, parse_response
-from directory_indexer.storage.registry.store import REPAIR_HINT, Registry
+from directory_indexer.storage.registry.operations import (
+    RESPONSE_COLUMNS,
+    OperationRow,
+    parse_operation,
+    parse_response,
+)
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
     StoredDocument,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, NewType
 
-from directory_indexer.config.collections import CollectionName, collection_name
+from directory_indexer.config import CollectionName, collection_name
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import DocId, doc_id
 from directory_indexer.storage.databases.stored_values import (

@@ -21,11 +21,10 @@ from typing import NamedTuple, TypeVar
 
 from blake3 import blake3
 
-from directory_indexer.core.durable_files import sync_path
 from directory_indexer.core.errors import GenerationGoneError, VectorsLostError, VectorStoreError
+from directory_indexer.core.kept_files import apply_mode_of_new_files, directory_mode, sync_path
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
-from directory_indexer.core.permissions import apply_mode_of_new_files, directory_mode
 from directory_indexer.walk.filesystems import FileSystems
 
 with lazily:

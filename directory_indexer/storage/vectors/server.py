@@ -24,7 +24,7 @@ from directory_indexer.core.ids import ChunkId, chunk_id_of, uuid_text
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.storage.vectors import VectorHit, VectorPlace, VectorPoint, VectorScope
-from directory_indexer.storage.vectors.collection import (
+from directory_indexer.storage.vectors.connection import (
     EXACT_SEARCH,
     INDEX_FIELD,
     CollectionPlan,

@@ -16,8 +16,7 @@ from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
 from directory_indexer.storage.documents.statistics import IndexSummary
 from directory_indexer.text.formatting import PathStyle, printable
 from directory_indexer.text.json_pages import search_json
-from directory_indexer.text.results import View, search_lines
-from directory_indexer.text.rows import search_rows
+from directory_indexer.text.results import View, search_lines, search_rows
 from directory_indexer.text.terminal import styled
 
 _CODES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")

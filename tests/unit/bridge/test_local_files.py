@@ -11,7 +11,7 @@ from directory_indexer.config import load_config
 from directory_indexer.core.errors import ContentRefusedError, UsageError
 from directory_indexer.core.paths import resolved_path
 from directory_indexer.policies import Policies
-from directory_indexer.server.bridge.local_files import LocalDocument, LocalFiles
+from directory_indexer.server.bridge.mcp_server import LocalDocument, LocalFiles
 
 if TYPE_CHECKING:
     from pathlib import Path

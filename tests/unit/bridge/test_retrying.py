@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from directory_indexer.core.errors import UnavailableError
+from directory_indexer.http_client import retry_after_seconds
 from directory_indexer.http_client.client import Response
-from directory_indexer.http_client.retries import retry_after_seconds
 from directory_indexer.server.bridge.http_client import (
     Backoff,
     CancellableWait,

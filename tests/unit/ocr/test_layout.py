@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.core.files import PAGE_UNITS, Box
-from directory_indexer.http_client.json_values import parse_object
+from directory_indexer.http_client import parse_object
 from directory_indexer.ocr.azure import lines_of
 
 

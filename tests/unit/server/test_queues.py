@@ -13,7 +13,7 @@ from directory_indexer.core.errors import BusyError
 from directory_indexer.server.mcp.executor import ToolExecutor
 from directory_indexer.server.mcp.tool_results import format_error_with_next_call
 from directory_indexer.server.mcp.tools import Tools
-from directory_indexer.server.rest.responses import problem_of_error
+from directory_indexer.server.rest.messages import problem_of_error
 
 _PATIENCE_SECONDS = 60
 

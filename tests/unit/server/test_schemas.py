@@ -11,13 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from directory_indexer.api.fields import Only, to_json_object
+from directory_indexer.api import Only, to_json_object
 from directory_indexer.server.mcp.arguments import IN_COLLECTION
-from directory_indexer.server.mcp.budget import count_json_tokens, largest_number_that_fits
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import record_schema, record_to_object
+from directory_indexer.server.mcp.schemas import (
+    count_json_tokens,
+    largest_number_that_fits,
+    record_schema,
+    record_to_object,
+)
 from directory_indexer.server.mcp.tool_results import listed_tools
-from directory_indexer.server.startup import INSTRUCTIONS
+from directory_indexer.server.process import INSTRUCTIONS
 
 
 class Colour(StrEnum):

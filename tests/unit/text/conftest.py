@@ -22,7 +22,7 @@ from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, Search
 from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.storage.documents.statistics import DirectoryStatus, FileCounts, IndexSummary
-from directory_indexer.walk.listing import IgnoredPath
+from directory_indexer.walk import IgnoredPath
 
 NOON = 1_780_315_200.0
 FAILURE = FileFailure(file_path("/home/ann/notes/scan.pdf"), Stage.EXTRACT, "page 3 cannot be read")

@@ -14,15 +14,18 @@ from directory_indexer.search.requests import Hit, PassagePair, SearchRequest, S
 from directory_indexer.search.texts import FileText
 from directory_indexer.text.formatting import PathStyle, Style, plain
 from directory_indexer.text.results import (
+    TSV_COLUMNS,
+    Format,
     View,
+    format_rows,
     get_notes,
     get_text,
     near_misses_note,
     search_lines,
     search_notes,
+    search_rows,
     without_near_misses,
 )
-from directory_indexer.text.rows import TSV_COLUMNS, Format, format_rows, search_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -42,7 +42,7 @@ from directory_indexer.api.symbols import locate_answer, symbol_answer
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.collections.documents import DocumentPage
 from directory_indexer.collections.ingest import Effect, IngestResult
-from directory_indexer.config.collections import CollectionName
+from directory_indexer.config import CollectionName
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
 from directory_indexer.core.ids import ChunkId, DocId

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from directory_indexer.api.collections import IngestAnswer
 from directory_indexer.api.contents import DocumentList, GrepAnswer, OutlineAnswer, TextAnswer
-from directory_indexer.api.directories import DirectoryTree
+from directory_indexer.api.directories import DirectoryTree, NeighboursAnswer, PageAnswer, PreviewAnswer
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Pool
-from directory_indexer.api.previews import NeighboursAnswer, PageAnswer, PreviewAnswer
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
-from directory_indexer.server.rest import arguments, documents, ingesting, originals, previews, search
+from directory_indexer.server.rest import arguments, documents, ingesting, previews, search
 from directory_indexer.server.rest.operations import (
     MAX_TEXTS_BYTES,
     MAX_UPLOAD_BYTES,
@@ -193,7 +192,7 @@ READ_OPERATIONS = (
         "Return a document byte for byte as it was sent.",
         arguments.OriginalCall,
         None,
-        originals.original,
+        documents.original,
         Pool.SEARCH,
         route="GET /api/v1/documents/{doc_id}/original",
         failures={**DOCUMENT_NOT_FOUND, 416: "The requested range is outside the document."},

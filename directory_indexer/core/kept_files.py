@@ -1,12 +1,17 @@
-"""Permissions of kept files: private to their owner, or shared with the group if the operator allows that.
+"""Files that are kept: their permissions, and writes that survive a crash.
 
-Like the umask, this applies to the whole process, and is decided before anything is opened.
+They are private to their owner, or shared with the group if the operator allows that. Like the umask, this applies to
+the whole process, and is decided before anything is opened. A write is flushed to the disk, or replaces a file as a
+whole.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+import sys
+import threading
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -108,3 +113,51 @@ def _is_shared() -> bool:
 
 def _is_of_our_group(status: os.stat_result) -> bool:
     return status.st_gid in {os.getegid(), *os.getgroups()}
+
+
+_NEW_FILE_FLAGS: Final = (
+    os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
+
+_DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Whether a write failed because the disk, or the quota of this user, is full."""
+    return error.errno in _DISK_FULL
+
+
+def sync_path(path: str | Path) -> None:
+    """Flush a file, or the names in a directory, to the disk; Windows cannot open directories, and need not."""
+    if sys.platform == "win32" and os.path.isdir(path):
+        return
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def create_new_file(path: Path) -> int:
+    """Create a private file for writing, which must not exist."""
+    return os.open(path, _NEW_FILE_FLAGS, file_mode())
+
+
+def write_durably(descriptor: int, content: bytes) -> None:
+    """Write a file, flush it to the disk, and close it."""
+    with open(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Write a private file in place of another one, which may be a hard link to any file of the user's."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
+    draft.unlink(missing_ok=True)
+    try:
+        with open(create_new_file(draft), "wb") as file:
+            file.write(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
