@@ -15,7 +15,7 @@ _NAMES = st.one_of(st.text(_SIGNS, min_size=1, max_size=6), st.text(min_size=1, 
 @given(name=_NAMES, query=st.one_of(_NAMES, st.just("larch")), is_directory=st.booleans(), is_unfinished=st.booleans())
 @example(name="—.—", query="larch", is_directory=False, is_unfinished=False)
 def test_any_name_can_be_compared_with_any_query(
-    name: str, query: str, is_directory: bool, is_unfinished: bool
+    *, name: str, query: str, is_directory: bool, is_unfinished: bool
 ) -> None:
     typed = typed_name(parse_query(query))
     if typed is None:
