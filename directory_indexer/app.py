@@ -49,7 +49,7 @@ with lazily:
     from directory_indexer.policies import Policies
     from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.neighbourhood import Neighbourhoods
-    from directory_indexer.search.searcher import Searcher
+    from directory_indexer.search.searcher import Searcher, SearchPolicy
     from directory_indexer.search.similar import SimilarFiles
     from directory_indexer.storage.cluster import ClusterCopy
     from directory_indexer.storage.cluster.export import ClusterLedger
@@ -119,7 +119,7 @@ class App:
             nearest=lambda: self.nearest,
             embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
             recognised=self.policies.page_cache,
-            has_vectors=self._config.indexing.embedding != EmbeddingMode.OFF,
+            policy=SearchPolicy(self._config.indexing.embedding != EmbeddingMode.OFF, documents_of(self.loaded)),
         )
 
     @cached_property

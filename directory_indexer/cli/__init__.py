@@ -47,11 +47,13 @@ _EXHAUSTION_ERRORS = {
     errno.EFBIG,
     errno.EAGAIN,
 }
-_PERMISSION_ERRORS = {
+_REFUSAL_ERRORS = {
     errno.EACCES,
     errno.EPERM,
     errno.EROFS,
     errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EEXIST,
     errno.ELOOP,
     errno.ENAMETOOLONG,
     errno.ESTALE,
@@ -195,7 +197,7 @@ def _system_error(error: OSError, hint: str) -> DirIndexError | None:
         return UsageError("the working directory no longer exists", hint="change to another one, or use absolute paths")
     if error.errno in _EXHAUSTION_ERRORS:
         return UnavailableError(f"the operating system refused: {error.strerror}", hint=hint)
-    if error.errno in _PERMISSION_ERRORS:
+    if error.errno in _REFUSAL_ERRORS:
         what = "" if error.filename is None else f" '{error.filename}'"
         return UnavailableError(f"the operating system refused{what}: {error.strerror}")
     return None

@@ -132,7 +132,8 @@ def _yaml_fields(lines: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _yaml_values(value: str) -> list[str]:
-    value = _COMMENT.sub("", value).strip()
+    comment = _COMMENT.search(value, max(map(value.rfind, "\"'")) + 1)
+    value = (value[: comment.start()] if comment else value).strip()
     if value.startswith("[") and value.endswith("]"):
         return [_unquote(item) for item in value[1:-1].split(",")]
     return [_unquote(value)]
@@ -187,13 +188,13 @@ _FRONT_MATTER: Final = re.compile(
 _FIELD: Final = re.compile(r"(?P<name>[A-Za-z][\w. -]{0,40}?)[ \t]*:(?=[ \t]|$)(?P<value>.*)")
 _ITEM: Final = re.compile(r"[ \t]*-[ \t]+(?:name:[ \t]*)?(?P<value>.*)")
 _FOLDING: Final = re.compile(r"^[|>][+-]?\d?$")
-_COMMENT: Final = re.compile(r"(?:^|\s)#[^\"']*$")
+_COMMENT: Final = re.compile(r"(?:^|\s)#")
 _DATE_AND_TIME: Final = re.compile(
     r"(?P<date>\b\d{4}(?:[-/]\d\d(?:[-/]\d\d)?)?)(?P<time>[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?"
 )
 _KEYWORDS: Final = {
     "asciidoc": re.compile(r"^:(?P<name>[A-Za-z-]{1,40}):[ \t]+(?P<value>\S[^\n]*)", re.MULTILINE),
-    "latex": re.compile(r"^\s*\\(?P<name>author|date|keywords)\s*\{(?P<value>[^{}\\]{1,400})\}", re.MULTILINE),
+    "latex": re.compile(r"^[^\S\n]*\\(?P<name>author|date|keywords)\s*\{(?P<value>[^{}\\]{1,400})\}", re.MULTILINE),
     "org": re.compile(r"^#\+(?P<name>[A-Za-z_]{1,40}):[ \t]*(?P<value>\S[^\n]*)", re.MULTILINE),
     "restructuredtext": re.compile(r"^:(?P<name>[A-Za-z ]{1,40}):[ \t]+(?P<value>\S[^\n]*)", re.MULTILINE),
 }

@@ -158,10 +158,10 @@ def _kind_of_html(head: bytes) -> str:
 _HEAD_BYTES: Final = 8_192
 _BYTE_ORDER_MARKS: Final = b"\xef\xbb\xbf\xfe\xff"
 # Compiled on first use: all of them take 2 ms.
-_OBJC: Final = rb"(?m)^\s*(?:#import\b|@(?:interface|implementation|protocol|import|class)\b)"
+_OBJC: Final = rb"(?m)^[^\S\n]*(?:#import\b|@(?:interface|implementation|protocol|import|class)\b)"
 _CPP: Final = (
-    rb"(?m)^\s*(?:class|namespace|template|using|constexpr|public:|private:|protected:)\b|\bstd::"
-    rb"|^\s*#\s*include\s*<[a-z_]+>|\bextern \"C\+\+\""
+    rb"(?m)^[^\S\n]*(?:class|namespace|template|using|constexpr|public:|private:|protected:)\b|\bstd::"
+    rb"|^[^\S\n]*#\s*include\s*<[a-z_]+>|\bextern \"C\+\+\""
 )
 _CPP_WORDS: Final = (
     *(b"class", b"namespace", b"template", b"using", b"constexpr", b"public:", b"private:", b"protected:"),

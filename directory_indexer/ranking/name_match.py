@@ -62,7 +62,7 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
         return NameMatch.WHOLE
     if "." in name and not is_directory:
         stem, _, extension = name.rpartition(".")
-        if own[0] == typed.words[0] and list(typed.words) in (
+        if own[:1] == [typed.words[0]] and list(typed.words) in (
             split_into_words(stem),
             split_into_words(name.lstrip(".").partition(".")[0]),
         ):

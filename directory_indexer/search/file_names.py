@@ -60,8 +60,10 @@ class NamedFiles(NamedTuple):
         return any(place.match for place in self.places)
 
 
-def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> NamedFiles:
-    """Return the files and directories within the scope that a query names."""
+def named_files(
+    snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, documents: FilePath | None = None
+) -> NamedFiles:
+    """Return the files and directories within the scope that a query names, but no directory of sent `documents`."""
     if request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings:
         return NamedFiles()
     is_meant = _scope_test(snapshot, request, query, scope)
@@ -78,7 +80,11 @@ def named_files(snapshot: Snapshot, request: SearchRequest, query: Query, scope:
     known_files = snapshot.path_lookup.with_all([word for word in typed.words if word.isascii()])
     places = [
         *_matching_files(filter(is_meant, known_files), typed),
-        *_matching_directories(snapshot, request, query, typed, known_files),
+        *(
+            place
+            for place in _matching_directories(snapshot, request, query, typed, known_files)
+            if not (documents and lies_in(place.path, documents))
+        ),
     ]
     best = sorted(places, key=lambda place: _sort_key(place, typed, request.near))
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import IndexMismatchError, ProviderError, StoreError, UsageError, VectorStoreError
 from directory_indexer.core.files import NoPages, RecognisedPages
@@ -77,6 +77,16 @@ with lazily:
 MAX_FACET_VALUES = 20
 
 
+class SearchPolicy(NamedTuple):
+    """The configuration of a search: whether there are vectors, and where sent documents lie."""
+
+    has_vectors: bool = True
+    documents: FilePath | None = None
+
+
+_DEFAULT_POLICY: Final = SearchPolicy()
+
+
 class Searcher:
     """Searches an index; takes no lock, and any number of threads may share it.
 
@@ -91,14 +101,14 @@ class Searcher:
         nearest: Callable[[], Nearest],
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
-        has_vectors: bool = True,
+        policy: SearchPolicy = _DEFAULT_POLICY,
         inquiry: MakeRetriever | None = None,
     ) -> None:
         self._docstore = docstore
+        self._policy = policy
         self._recognised = recognised or NoPages()
         self._inquiry = inquiry or partial(HybridRetriever, nearest=nearest)
         self._embedder = embedder
-        self._has_vectors = has_vectors
 
     def search(self, request: SearchRequest) -> SearchResult:
         """Return the result of a request.
@@ -118,7 +128,7 @@ class Searcher:
     def _answer(self, request: SearchRequest) -> SearchResult:
         queries = tuple(map(parse_query, dict.fromkeys((request.query, *request.queries))))
         mode = request.mode
-        if not self._has_vectors:
+        if not self._policy.has_vectors:
             if mode is SearchMode.SEMANTIC:
                 raise UsageError(
                     "nothing is embedded: indexing.embedding is off", hint="set it to complete or on-demand"
@@ -203,7 +213,7 @@ class Searcher:
         """Correct a query and start to embed it, for all queries before the first is answered."""
         query = select_informative_words(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
-        named = named_files(snapshot, request, query, scope)
+        named = named_files(snapshot, request, query, scope, documents=self._policy.documents)
         if scope.is_empty and not named.places:
             with_words, notes = drop_void_filters(snapshot, query)
             if notes:

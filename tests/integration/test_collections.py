@@ -149,6 +149,16 @@ def test_several_collections_are_searched_as_one(team: Team) -> None:
     assert team.search("carp", "birds", "fish", limit=3) == team.search("carp", "birds", "fish", limit=10)[:3]
 
 
+@pytest.mark.parametrize("collection", ["birds", "default"])
+def test_the_place_of_the_originals_is_no_answer(team: Team, collection: str) -> None:
+    team.collections.create("birds")
+    added = team.add("A heron.", collection, filename="heron.md", wait=Wait.COMPLETE)
+    doc_id = added.document.doc_id
+    for query in ("documents", collection, "collections", doc_id[:2], doc_id):
+        hits = search_collections(team.collections, [collection], SearchRequest(query, only_good=False)).hits
+        assert [hit.path for hit in hits if hit.named] == []
+
+
 def test_what_is_weak_beside_the_best_of_all_is_left_out(team: Team) -> None:
     team.collections.create("birds")
     team.collections.create("fish")

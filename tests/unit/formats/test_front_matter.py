@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from growth import require_linear
 
+from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Metadata
+from directory_indexer.formats.extraction import extract
 from directory_indexer.formats.html import extract_html
 from directory_indexer.formats.markup import extract_markdown, extract_markup, extract_restructuredtext
 from directory_indexer.formats.metadata import read_front_matter
@@ -138,3 +141,24 @@ def test_pages_say_it_in_their_head() -> None:
 
 def test_a_page_without_a_head_says_nothing() -> None:
     assert extract_html("<p>one</p>", "html").metadata == Metadata()
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "repeated", "end"),
+    [
+        ("a.tex", "x", "\n", "x"),
+        ("a.h", "x", "\n", "x"),
+        ("a.m", "x", "\n", "x"),
+        ("a.md", "---\na:", " #", "'\n---\nx"),
+        ("a.md", "---\na: |\n", " x\n", "---\nx"),
+    ],
+    ids=repr,
+)
+def test_what_repeats_in_the_head_of_a_text_is_read_in_linear_time(
+    name: str, start: str, repeated: str, end: str
+) -> None:
+    def run(length: int) -> None:
+        text = start + repeated * (length // len(repeated)) + end
+        extract(text.encode(), FilePath(f"/{name}"))
+
+    require_linear(run, 60_000)
