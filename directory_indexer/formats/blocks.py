@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.formats.draft import Cell, Draft, table_lines
-from directory_indexer.formats.raised_marks import is_mark_after, is_number_before
+from directory_indexer.formats.raised_marks import is_mark_after, is_mark_before
 
 
 class Paragraph(NamedTuple):
@@ -118,7 +118,7 @@ class BlockBuilder:
         if self._paragraphs:
             paragraph = self._paragraphs[-1]
             if paragraph.raised and text:
-                text = f" {text}" if is_number_before(paragraph.raised, text) else text
+                text = f" {text}" if is_mark_before(paragraph.raised, text) else text
                 paragraph.raised = ""
             paragraph.parts.append(text)
 
@@ -126,9 +126,9 @@ class BlockBuilder:
         """Write superscript text, apart from the words around it if it is the mark of a note."""
         if self._paragraphs and text:
             paragraph = self._paragraphs[-1]
-            is_apart = is_mark_after("".join(paragraph.parts[-_LAST_PARTS:]), text)
-            self.write(f" {text}" if is_apart else text)
-            paragraph.raised = text
+            before = "".join(paragraph.parts[-_LAST_PARTS:])
+            self.write(f" {text}" if is_mark_after(before, text) else text)
+            paragraph.raised = before[-1:] + text
 
     def begin_span(self) -> None:
         """Begin a part of the open paragraph that will be rewritten."""
@@ -238,7 +238,7 @@ class _OpenParagraph:
         self.spans: list[int] = []
         self.beside: list[Block] = []
         self.raised = ""
-        """The superscript text written last."""
+        """The superscript text written last, with the character before it."""
 
 
 _LAST_PARTS: Final = 4
