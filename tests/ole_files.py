@@ -10,6 +10,9 @@ _SECTOR = 512
 _PER_TABLE = _SECTOR // 4
 _FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 _STORAGE, _STREAM, _ROOT = 1, 2, 5
+_FORMATS_BYTES = 512
+"""The size of a page of character formats."""
+
 _SMALLEST = 4096
 """What is smaller would have to lie in a stream of small streams."""
 
@@ -115,8 +118,11 @@ def _string(text: str) -> bytes:
     return struct.pack("<II", 30, len(written)) + written + bytes(-len(written) % 4)
 
 
-def word_stream(text: str) -> dict[str, bytes]:
-    """Write the streams of a Word document of one piece of text, of which paragraphs end with CR."""
+def word_stream(text: str, superscript: tuple[int, int] = (0, 0)) -> dict[str, bytes]:
+    """Write the streams of a Word document of one piece of text, of which paragraphs end with CR.
+
+    The characters from the one of `superscript` to the other are raised.
+    """
     start = 0x800
     fib = bytearray(start)
     struct.pack_into("<HHHHHH", fib, 0, 0xA5EC, 0xC1, 0, 0x409, 0, 0x0200)
@@ -129,7 +135,22 @@ def word_stream(text: str) -> dict[str, bytes]:
     pieces = struct.pack("<II", 0, len(text)) + struct.pack("<HIH", 0, start, 0)
     table = b"\x02" + struct.pack("<I", len(pieces)) + pieces
     struct.pack_into("<II", fib, 0x1A2, 0, len(table))
-    return {"WordDocument": bytes(fib) + text.encode("utf-16-le"), "1Table": table}
+    main = bytearray(fib + text.encode("utf-16-le"))
+    bounds = [start + 2 * at for at in (0, *superscript, len(text))]
+    raised = _formats(bounds, bytes([0, 0xF8, 0]), struct.pack("<BHB", 3, 0x2A48, 1))
+    plain = _formats([bounds[0], bounds[-1]], b"\xf8".ljust(13, b"\0"), struct.pack("<BH", 2, 0))
+    for field, page in ((0xFA, raised), (0x102, plain)):
+        struct.pack_into("<II", main, field, len(table), 12)
+        main += bytes(-len(main) % _FORMATS_BYTES)
+        table += struct.pack("<III", bounds[0], bounds[-1], len(main) // _FORMATS_BYTES)
+        main += page
+    return {"WordDocument": bytes(main), "1Table": table}
+
+
+def _formats(bounds: list[int], places: bytes, properties: bytes) -> bytes:
+    """Write a page with the formats of runs of text, of which all that are not plain have the same."""
+    page = struct.pack(f"<{len(bounds)}I", *bounds) + places
+    return (page.ljust(0x1F0, b"\0") + properties).ljust(_FORMATS_BYTES - 1, b"\0") + bytes([len(bounds) - 1])
 
 
 def workbook_stream(name: str, cells: Mapping[tuple[int, int], str | float], *, password: bool = False) -> bytes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from directory_indexer.formats.draft import Cell, Draft, table_lines
-from directory_indexer.formats.raised_marks import is_mark_after, is_number_before
+from directory_indexer.formats.raised_marks import InlineText
 
 
 class Paragraph(NamedTuple):
@@ -116,39 +116,32 @@ class BlockBuilder:
     def write(self, text: str) -> None:
         """Write into the innermost open paragraph."""
         if self._paragraphs:
-            paragraph = self._paragraphs[-1]
-            if paragraph.raised and text:
-                text = f" {text}" if is_number_before(paragraph.raised, text) else text
-                paragraph.raised = ""
-            paragraph.parts.append(text)
+            self._paragraphs[-1].text.write(text)
 
     def write_superscript(self, text: str) -> None:
         """Write superscript text, apart from the words around it if it is the mark of a note."""
-        if self._paragraphs and text:
-            paragraph = self._paragraphs[-1]
-            is_apart = is_mark_after("".join(paragraph.parts[-_LAST_PARTS:]), text)
-            self.write(f" {text}" if is_apart else text)
-            paragraph.raised = text
+        if self._paragraphs:
+            self._paragraphs[-1].text.write_superscript(text)
 
     def begin_span(self) -> None:
         """Begin a part of the open paragraph that will be rewritten."""
         if self._paragraphs:
-            self._paragraphs[-1].spans.append(len(self._paragraphs[-1].parts))
+            self._paragraphs[-1].spans.append(len(self._paragraphs[-1].text.pieces))
 
     def end_span(self) -> str:
         """Remove the innermost span from the open paragraph, and return its text."""
         if not self._paragraphs or not self._paragraphs[-1].spans:
             return ""
-        start, parts = self._paragraphs[-1].spans.pop(), self._paragraphs[-1].parts
-        text = "".join(parts[start:])
-        del parts[start:]
+        start, pieces = self._paragraphs[-1].spans.pop(), self._paragraphs[-1].text.pieces
+        text = "".join(pieces[start:])
+        del pieces[start:]
         return text
 
     def end_paragraph(self, level: int = 0, mark: str = "") -> None:
         """End the innermost paragraph, which may be a heading, a list item, or neither."""
         if self._paragraphs:
             paragraph = self._paragraphs.pop()
-            self._add([Paragraph("".join(paragraph.parts), level, mark), *paragraph.beside])
+            self._add([Paragraph(paragraph.text.take(), level, mark), *paragraph.beside])
 
     def begin_aside(self) -> None:
         """Begin blocks beside the open paragraph."""
@@ -234,11 +227,6 @@ class OpenTables:
 
 class _OpenParagraph:
     def __init__(self) -> None:
-        self.parts: list[str] = []
+        self.text = InlineText()
         self.spans: list[int] = []
         self.beside: list[Block] = []
-        self.raised = ""
-        """The superscript text written last."""
-
-
-_LAST_PARTS: Final = 4

@@ -22,7 +22,7 @@ from directory_indexer.formats.html_tokens import (
     linked_data_texts,
     read_page_metadata,
 )
-from directory_indexer.formats.raised_marks import is_mark_after, is_number_before
+from directory_indexer.formats.raised_marks import is_mark_after, is_mark_before
 
 
 def extract_html(text: str, kind: str) -> Document:
@@ -180,7 +180,7 @@ class _Page:
         self._needs_space = False
         self._is_superscript = False
         self._raised = ""
-        """The superscript text written last."""
+        """The superscript text written last, with the character before it."""
 
         self._skipped_element = ""
         self._skipped_depth = 0
@@ -258,9 +258,9 @@ class _Page:
             return
         if self._is_superscript:
             self._needs_space |= is_mark_after("".join(self._parts[-_N_LAST_PARTS:]), text)
-            self._raised = text
+            self._raised = self._last_character + text
         elif self._raised:
-            self._needs_space |= is_number_before(self._raised, text)
+            self._needs_space |= is_mark_before(self._raised, text)
             self._raised = ""
         if self._needs_space and self._last_character not in " \n" and not text.startswith((" ", "\n")):
             text = " " + text

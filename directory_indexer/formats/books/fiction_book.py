@@ -82,6 +82,7 @@ class _Book:
         self._is_loose = False
         """Whether the open paragraph has no element of its own: dates of poems, code."""
 
+        self._is_superscript = False
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "section": self._begin_section,
             "title": self._begin_title,
@@ -99,7 +100,9 @@ class _Book:
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if begin := self._starts.get(name):
+        if name == "sup":
+            self._is_superscript = True
+        elif begin := self._starts.get(name):
             self._end_loose_text()
             begin(attributes)
 
@@ -110,10 +113,12 @@ class _Book:
         if self._depth and not self._story.is_in_paragraph and not text.isspace():
             self._story.begin_paragraph()
             self._is_loose = True
-        self._story.write(_SPACES.sub(" ", text))
+        (self._story.write_superscript if self._is_superscript else self._story.write)(_SPACES.sub(" ", text))
 
     def end(self, name: str) -> None:
-        if end := self._ends.get(name):
+        if name == "sup":
+            self._is_superscript = False
+        elif end := self._ends.get(name):
             self._end_loose_text()
             end()
 

@@ -112,6 +112,7 @@ class DocxBody:
             "r": lambda _: self._set_superscript(""),
             "rStyle": lambda attributes: self._set_superscript(styles.alignment(attributes.get("val", ""))),
             "vertAlign": lambda attributes: self._set_superscript(attributes.get("val", "")),
+            "position": lambda attributes: self._set_superscript(_alignment_at(attributes.get("val", ""))),
             "numId": lambda attributes: self._set_form(numbering=attributes.get("val", "")),
             "ilvl": lambda attributes: self._set_form(depth=attributes.get("val", "")),
             "txbxContent": lambda _: story.begin_aside(),
@@ -237,6 +238,11 @@ class DocxBody:
         if table := self._story.tables.innermost:
             join_continued_cells(table)
         self._story.tables.end()
+
+
+def _alignment_at(position: str) -> str:
+    """Return the alignment of text that is raised by a number of half points, or lowered by it."""
+    return "superscript" if position.strip("0") and not position.startswith("-") else ""
 
 
 def _address_of(field_code: str) -> str:

@@ -22,6 +22,7 @@ from directory_indexer.formats.office.number_formats import EPOCH, NumberFormats
 from directory_indexer.formats.office.ooxml_parts import DocumentProperties, properties_of
 from directory_indexer.formats.office.sheets import Sheet, SheetCell, column_name
 from directory_indexer.formats.office.signatures import office_xml_kind
+from directory_indexer.formats.raised_marks import InlineText
 from directory_indexer.formats.xml_events import XmlValues, read_xml
 
 
@@ -134,8 +135,8 @@ class _Workbook:
         self._row = self._column = 0
         self._cells: list[SheetCell] = []
         self._comments: list[str] = []
-        self._is_data = self._is_comment = False
-        self._pieces: list[str] = []
+        self._is_data = self._is_comment = self._is_superscript = False
+        self._text = InlineText()
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
             "Style": lambda attributes: self._set_style(attributes.get("ID", "")),
             "NumberFormat": self._add_format,
@@ -144,12 +145,14 @@ class _Workbook:
             "Cell": self._begin_cell,
             "Comment": lambda attributes: self._set_comment(attributes.get("Author", ""), is_comment=True),
             "Data": self._begin_data,
+            "Sup": lambda _: self._set_superscript(is_superscript=True),
         }
         self._ends: dict[str, Callable[[], None]] = {
             "Worksheet": self._end_sheet,
             "Row": self._end_row,
             "Comment": lambda: self._set_comment("", is_comment=False),
             "Data": self._end_data,
+            "Sup": lambda: self._set_superscript(is_superscript=False),
         }
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -158,7 +161,7 @@ class _Workbook:
 
     def text(self, text: str) -> None:
         if self._is_data:
-            self._pieces.append(text)
+            (self._text.write_superscript if self._is_superscript else self._text.write)(text)
 
     def end(self, name: str) -> None:
         if end := self._ends.get(name):
@@ -189,13 +192,15 @@ class _Workbook:
     def _set_comment(self, author: str, *, is_comment: bool) -> None:
         self._author, self._is_comment = author, is_comment
 
+    def _set_superscript(self, *, is_superscript: bool) -> None:
+        self._is_superscript = is_superscript
+
     def _begin_data(self, attributes: dict[str, str]) -> None:
         self._is_data = True
         self._type = attributes.get("Type", "")
 
     def _end_data(self) -> None:
-        text = "".join(self._pieces).strip()
-        self._pieces.clear()
+        text = self._text.take().strip()
         self._is_data = False
         if text and self._is_comment:
             author = f"{self._author}: " if self._author else ""

@@ -22,6 +22,7 @@ from directory_indexer.formats.draft import Cell, Draft, table_lines
 from directory_indexer.formats.office.ooxml_parts import read_properties
 from directory_indexer.formats.office.sheets import Sheet, SheetCell
 from directory_indexer.formats.packages import Package
+from directory_indexer.formats.raised_marks import InlineText
 
 _MIDNIGHT: Final = time()
 
@@ -166,18 +167,20 @@ def _cell(node: _Node) -> Cell:
 
 def _text(node: _Node) -> str:
     """Return all the text in a node, with blanks between its blocks."""
-    return "".join(_pieces(node)).strip()
+    text = InlineText()
+    _write_inline(node, text)
+    return text.take().strip()
 
 
-def _pieces(node: _Node) -> Iterator[str]:
+def _write_inline(node: _Node, text: InlineText) -> None:
     if node.get("type") == "text":
-        yield node["text"]
+        (text.write_superscript if node.get("vertical_align") == "superscript" else text.write)(node["text"])
     elif node.get("type") == "line_break":
-        yield "\n"
+        text.write("\n")
     for inner in (inner for key in _CONTENTS for inner in node.get(key) or ()):
-        yield from _pieces(inner)
+        _write_inline(inner, text)
         if inner.get("type") not in _INLINE:
-            yield " "
+            text.write(" ")
 
 
 _WRITERS: Final[dict[str, Callable[[_Node, Draft], None]]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -31,14 +32,16 @@ class Styles:
         self._lists: dict[str, dict[int, Level]] = {}
         self._list: dict[int, Level] = {}
         self._name = ""
-        self._superscripts: set[str] = set()
+        self._parents: dict[str, str] = {}
+        self._are_superscript: dict[str, bool] = {}
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
         if name == "style":
             self._name = attributes.get("name", "")
-        if name == "text-properties" and attributes.get("text-position", "").startswith("super"):
-            self._superscripts.add(self._name)
+            self._parents[self._name] = attributes.get("parent-style-name", "")
+        if name == "text-properties" and (position := attributes.get("text-position")):
+            self._are_superscript[self._name] = _RAISED.match(position) is not None
         elif name == "style" and attributes.get("family") == "paragraph":
             outline = attributes.get("default-outline-level", "")
             self._paragraphs[attributes.get("name", "")] = _ParagraphStyle(
@@ -64,7 +67,11 @@ class Styles:
 
     def is_superscript(self, style: str) -> bool:
         """Whether text of a style is superscript."""
-        return style in self._superscripts
+        for _ in range(_MAX_PARENTS):
+            if not style or style in self._are_superscript:
+                break
+            style = self._parents.get(style, "")
+        return self._are_superscript.get(style, False)
 
     def mark(self, style: str, counts: Sequence[int]) -> str:
         """Return the mark of a list item by the counts of its levels, the innermost last."""
@@ -134,6 +141,7 @@ _FORMATS: Final[dict[str, Callable[[int], str]]] = {
     "i": roman_numeral,
     "I": lambda number: roman_numeral(number).upper(),
 }
+_RAISED: Final = re.compile(r"super|0*[1-9]")
 _MAX_PARENTS: Final = 20
 _MAX_DIGITS: Final = 6
 _MAX_AFFIX: Final = 20

@@ -25,6 +25,7 @@ from directory_indexer.formats.draft import MAX_COLUMN_SPAN, Draft
 from directory_indexer.formats.metadata import iso_time, single_line_value, split_list
 from directory_indexer.formats.office.embedded import embedded_objects
 from directory_indexer.formats.office.rtf_parser import read_rtf
+from directory_indexer.formats.raised_marks import InlineText
 
 INFO: Final = frozenset({"title", "subject", "author", "keywords", "creatim", "revtim"})
 """The destinations with a property each."""
@@ -143,7 +144,7 @@ class Flow:
 
         self.is_endnote = False
         self._emit = emit or self.blocks.append
-        self._parts: list[str] = []
+        self._text = InlineText()
         self._beside: list[Block] = []
         self._notes: list[str] = []
         self._table = OpenTable()
@@ -161,7 +162,11 @@ class Flow:
 
     def write(self, text: str) -> None:
         """Write into the open paragraph."""
-        self._parts.append(text)
+        self._text.write(text)
+
+    def write_superscript(self, text: str) -> None:
+        """Write superscript text into the open paragraph."""
+        self._text.write_superscript(text)
 
     def control(self, word: str) -> None:
         """Apply a control word without a number."""
@@ -195,11 +200,10 @@ class Flow:
         self._emit_notes()
 
     def _take_paragraph(self) -> list[Block]:
-        text = "".join(self._parts)
+        text = self._text.take()
         mark = "  " * self.depth + self.mark if self.mark else ""
         blocks = [*([Paragraph(text, self.level, mark)] if text.strip() else []), *self._beside]
         self.mark = ""
-        self._parts.clear()
         self._beside = []
         return blocks
 
@@ -333,9 +337,10 @@ class _Reader:
         elif destination in INFO:
             self.properties.add(destination, text)
 
-    def text(self, text: str) -> None:
+    def text(self, text: str, *, is_superscript: bool) -> None:
         if not self._open or self._open[-1] in self._ends:
-            self._flows[-1].write(text)
+            flow = self._flows[-1]
+            (flow.write_superscript if is_superscript else flow.write)(text)
         elif self._open[-1] == "stylesheet":
             self._styles.text(text)
         else:

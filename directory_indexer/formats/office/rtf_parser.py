@@ -25,7 +25,7 @@ class RtfHandler(Protocol):
     def end(self, destination: str) -> None:
         """Handle the end of a destination."""
 
-    def text(self, text: str) -> None:
+    def text(self, text: str, *, is_superscript: bool) -> None:
         """Handle a run of text that is neither hidden nor deleted."""
 
     def control(self, word: str, number: int | None) -> None:
@@ -44,7 +44,7 @@ def read_rtf(content: bytes, handler: RtfHandler, destinations: frozenset[str]) 
 class _Group:
     """The state until the end of a group, and the destinations that began in it."""
 
-    __slots__ = ("destinations", "encoding", "hiding_words", "n_fallbacks")
+    __slots__ = ("destinations", "encoding", "hiding_words", "is_superscript", "n_fallbacks")
 
     def __init__(self, outer: _Group | None = None) -> None:
         self.encoding: str = outer.encoding if outer else ""
@@ -54,7 +54,24 @@ class _Group:
         self.hiding_words: frozenset[str] = outer.hiding_words if outer else frozenset()
         """The control words in force that hide text."""
 
+        self.is_superscript: bool = outer.is_superscript if outer else False
         self.destinations: tuple[str, ...] = ()
+
+    def set_format(self, word: str, number: int | None) -> bool:
+        """Apply a control word that may be about the format of characters; whether it is."""
+        if word == "uc":
+            self.n_fallbacks = min(max(number or 0, 0), _MAX_FALLBACKS)
+        elif word == "ud":
+            self.hiding_words -= {"upr"}
+        elif word == "plain":
+            self.hiding_words -= {"v", "deleted"}
+            self.encoding = ""
+            self.is_superscript = False
+        elif word in _VERTICAL:
+            self.is_superscript = word in _RAISING and number != 0
+        else:
+            return False
+        return True
 
 
 class _RtfParser:
@@ -161,15 +178,10 @@ class _RtfParser:
             self._set(group, word, number)
 
     def _set(self, group: _Group, word: str, number: int | None) -> None:
-        if word == "uc":
-            self._groups[-1].n_fallbacks = min(max(number or 0, 0), _MAX_FALLBACKS)
-        elif word == "bin":
+        if group.set_format(word, number):
+            return
+        if word == "bin":
             self._position += max(number or 0, 0)
-        elif word == "ud":
-            group.hiding_words -= {"upr"}
-        elif word == "plain":
-            group.hiding_words -= {"v", "deleted"}
-            group.encoding = ""
         elif self._fonts.is_open:
             self._fonts.define(word, number)
         elif word == "f":
@@ -220,7 +232,7 @@ class _RtfParser:
 
     def _write(self, text: str) -> None:
         if not self._groups[-1].hiding_words and not self._fonts.is_open:
-            self._handler.text(text)
+            self._handler.text(text, is_superscript=self._groups[-1].is_superscript)
 
 
 _TEXT, _BYTE, _BRACE, _SYMBOL, _WORD, _NUMBER = range(1, 7)
@@ -240,6 +252,8 @@ _HIDING: Final = frozenset({"v", "deleted", "upr"})
 """Hidden or deleted text, and fallbacks for programs without Unicode."""
 
 _BREAKS: Final = frozenset({"par", "sect", "page", "column"})
+_RAISING: Final = frozenset({"super", "up"})
+_VERTICAL: Final = _RAISING | {"sub", "dn", "nosupersub"}
 _TRANSPARENT: Final = frozenset({"shpinst", "do", "ud"})
 _SKIPPED: Final = frozenset(
     "annotation atnauthor atndate atnicn atnid atnparent atnref atrfend atrfstart author buptim category colortbl "

@@ -14,6 +14,7 @@ from directory_indexer.formats.office.number_formats import NumberFormats, read_
 from directory_indexer.formats.office.ooxml_parts import drawing_texts, read_authors, read_comments, read_properties
 from directory_indexer.formats.office.sheets import Sheet, SheetCell, column_number
 from directory_indexer.formats.packages import Package, Relation
+from directory_indexer.formats.raised_marks import InlineText
 from directory_indexer.formats.xml_events import read_xml
 
 
@@ -83,21 +84,43 @@ class _Workbook:
 class _SharedStrings:
     def __init__(self) -> None:
         self.all: list[str] = []
-        self._pieces: list[str] = []
+        self._text = _RichText()
         self._is_text = False
 
-    def start(self, name: str, _: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         self._is_text = name == "t"
+        self._text.read_format(name, attributes)
 
     def text(self, text: str) -> None:
         if self._is_text:
-            self._pieces.append(text)
+            self._text.write_run(text)
 
     def end(self, name: str) -> None:
         self._is_text = False
         if name == "si":
-            self.all.append(_unescape("".join(self._pieces)))
-            self._pieces.clear()
+            self.all.append(_unescape(self._text.take()))
+
+
+class _RichText(InlineText):
+    """The text of a cell in runs, of which some are superscript."""
+
+    __slots__ = ("_is_superscript",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_superscript = False
+
+    def read_format(self, name: str, attributes: dict[str, str]) -> None:
+        if name in _RUNS:
+            self._is_superscript = False
+        elif name == "vertAlign":
+            self._is_superscript = attributes.get("val") == "superscript"
+
+    def write_run(self, text: str) -> None:
+        if self._is_superscript:
+            self.write_superscript(text)
+        else:
+            self.write(text)
 
 
 class _Rows:
@@ -111,7 +134,7 @@ class _Rows:
         self._column = -1
         self._cells: list[SheetCell] = []
         self._type = self._style = ""
-        self._pieces: list[str] = []
+        self._text = _RichText()
         self._formula: list[str] = []
         self._is_value = self._is_formula = self._has_value = self._is_margin = False
         self.margins: list[str] = []
@@ -133,10 +156,11 @@ class _Rows:
         else:
             self._is_formula = name == "f"
             self._is_margin = name in _MARGINS
+            self._text.read_format(name, attributes)
 
     def text(self, text: str) -> None:
         if self._is_value or self._is_margin:
-            self._pieces.append(text)
+            self._text.write_run(text)
         elif self._is_formula:
             self._formula.append(text)
 
@@ -154,20 +178,19 @@ class _Rows:
             self._cells.clear()
 
     def _end_cell(self) -> None:
-        text = self._format_value("".join(self._pieces)) if self._pieces else ""
+        value = self._text.take()
+        text = self._format_value(value) if value else ""
         # A formula without a computed value is shown itself; an empty text is a value.
         if not text and self._formula and not (self._has_value and self._type == "str"):
             text = f"={''.join(self._formula).strip()}"
         if text:
             self._cells.append(SheetCell(self._column, text))
-        self._pieces.clear()
         self._formula.clear()
 
     def _end_margin(self) -> None:
-        text = " ".join(_MARGIN_CODE.sub(_expand_margin_code, "".join(self._pieces)).split())
+        text = " ".join(_MARGIN_CODE.sub(_expand_margin_code, self._text.take()).split())
         if any(map(str.isalpha, text)) and text not in self.margins:
             self.margins.append(text)
-        self._pieces.clear()
         self._is_margin = False
 
     def _format_value(self, text: str) -> str:
@@ -196,6 +219,7 @@ _MARGINS: Final = frozenset(f"{which}{part}" for which in ("odd", "even", "first
 _MARGIN_PARTS: Final = frozenset("LCR")
 _MARGIN_CODE: Final = re.compile(r"&(?:\"[^\"]*\"|\d{1,3}|K[0-9A-Fa-f]{6}|.)", re.DOTALL)
 _VALUES: Final = frozenset({"v", "t"})
+_RUNS: Final = frozenset({"si", "is", "r"})
 _TRUE: Final = frozenset({"1", "true"})
 _SKIPPED: Final = frozenset({"rPh", "extLst"})
 _MAX_DIGITS: Final = 10

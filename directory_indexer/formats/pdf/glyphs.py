@@ -1,8 +1,8 @@
 """Text that must be read glyph by glyph, and characters without Unicode values.
 
-Raised or lowered marks show in the sizes of glyphs; letter-spaced words, and the order of numbers in a right-to-left
-line, show in the positions of glyphs. Reading all glyphs would double the time of a page, so only lines whose text
-hints at it are read again.
+Raised or lowered marks show in the sizes and baselines of glyphs; letter-spaced words, and the order of numbers in a
+right-to-left line, show in their positions. Reading all glyphs would double the time of a page, so only lines whose
+text hints at it are read again.
 
 Characters without Unicode values are decoded from their codes in the font if that yields writing: fonts lose their
 character map but keep an order. The codes are those of ASCII, those of private use with the same last byte, or glyph
@@ -19,27 +19,33 @@ from contextlib import suppress
 from functools import cache, partial
 from itertools import groupby, islice, pairwise, product
 from statistics import median
+from string import ascii_lowercase
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf, pymupdf
-from directory_indexer.formats.raised_marks import is_mark, is_mark_after, is_number_before
+from directory_indexer.formats.raised_marks import is_mark, is_mark_after, is_mark_before
 
 Blocks = Sequence[dict[str, Any]]
 
 _SYNTHETIC_FLAG: Final = 4
 _MAX_SMALL_RATIO: Final = 0.8
 _MIN_RISE: Final = 0.25
+_SUBSCRIPT: Final = re.compile(r"\w{1,3}")
 _MIN_SHARE_SPACED: Final = 0.6
 _WORD_GAP_RATIO: Final = 1.6
 _MIN_LETTER_GAP: Final = 0.45
 
 _LETTER_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
-_RAISED_NUMBER: Final = re.compile(
-    r"\d(?:(?<=[^\W\d_]{3}\d)|(?<=[^\W\d_]{3}[.,;)]\d)|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
-    r"\d{0,2}(?:[,\u2013-]\d{1,3})*(?!\w)"
+_MAY_BE_MARK: Final = re.compile(
+    r"\d(?:(?<=[^\W\d_]{3}\d)|(?<=[^\W\d_]{3}[.,;)]\d)|(?<=\b[A-Z][a-z]\d)"
+    r"|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
+    r"\d{0,2}[a-z]?(?:[,\u2013-]\s?(?:\d{1,3}[a-z]?|[a-z]))*(?!\w)"
+    r"|[TS]M(?<=[^\W\d_]{3}\wM)(?!\w)"
     r"|(?<![\w.,])\d{1,3}(?=[^\W\d_]{3})"
 )
-"""A number raised behind or before a word, or lowered behind a chemical symbol."""
+"""A number raised behind or before a word, or lowered behind a chemical symbol, or a trade mark."""
+
+_BEGINNING_OF_NOTE: Final = re.compile(r"^([a-z]) ?(?=[^\W\d_a-z])", re.MULTILINE)
 
 _ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
 _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -86,19 +92,20 @@ def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
 
     `page` is their MuPDF text page, and `text` all of its text.
     """
-    if not (_RAISED_NUMBER.search(text) or _needs_positions(text)):
+    may_be_mark = _mark_pattern(text)
+    if not (may_be_mark.search(text) or _needs_positions(text)):
         return
     candidates = {
         (number, index): line
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
-        if _RAISED_NUMBER.search(line["text"]) or _needs_positions(line["text"])
+        if may_be_mark.search(line["text"]) or _needs_positions(line["text"])
     }
-    for place, characters in _characters_of(page, candidates):
+    for place, glyphs in _glyphs_of(page, candidates):
         line = candidates[place]
-        may_differ = _needs_positions(line["text"]) or len({character.size for character in characters}) > 1
-        if may_differ and "".join(chr(character.c) for character in characters) == line["text"]:
-            line["text"] = _text_of([_glyph(character) for character in characters])
+        may_differ = _needs_positions(line["text"]) or len({(glyph.size, glyph.baseline) for glyph in glyphs}) > 1
+        if may_differ and "".join(glyph.character for glyph in glyphs) == line["text"]:
+            line["text"] = _text_of(glyphs)
 
 
 def has_unknown_characters(text: str) -> bool:
@@ -198,27 +205,44 @@ class _Glyph(NamedTuple):
     character: str
     left: float
     right: float
-    bottom: float
+    baseline: float
+    """The distance of its baseline from the top, for a line from left to right."""
+
     size: float
     is_synthetic: bool
     """Whether it is a space that MuPDF inserted between two glyphs."""
 
 
-def _characters_of(page: Any, lines: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[Any]]]:
-    """Yield the MuPDF characters of the given lines, by the number of their block and line."""
+def _mark_pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern of what may be a mark on a page; letters only if notes begin with them, from `a` on."""
+    letters = set(_BEGINNING_OF_NOTE.findall(text))
+    n_notes = next(number for number, letter in enumerate((*ascii_lowercase, "")) if letter not in letters)
+    return _mark_pattern_with_letters(ascii_lowercase[n_notes - 1]) if n_notes else _MAY_BE_MARK
+
+
+@cache
+def _mark_pattern_with_letters(last: str) -> re.Pattern[str]:
+    behind_word = rf"(?<=[^\W\d_A-Z]{{3}})[a-{last}](?:,\s?[a-{last}])*(?!\w)"
+    return re.compile(rf"{_MAY_BE_MARK.pattern}|{behind_word}|^[a-{last}](?=[^\W\d_a-z])")
+
+
+def _glyphs_of(page: Any, lines: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], list[_Glyph]]]:
+    """Yield the glyphs of the given lines, by the number of their block and line."""
     numbers = {number for number, _ in lines}
     for number, block in enumerate(islice(page, max(numbers) + 1 if numbers else 0)):
         if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
             continue
         for index, line_of_page in enumerate(block):
             if (number, index) in lines:
-                yield (number, index), [character.m_internal for character in line_of_page]
+                direction = line_of_page.m_internal.dir
+                yield (number, index), [_glyph(character.m_internal, direction) for character in line_of_page]
 
 
-def _glyph(character: Any) -> _Glyph:
-    quad = character.quad
+def _glyph(character: Any, direction: Any) -> _Glyph:
+    quad, origin = character.quad, character.origin
+    baseline = round(direction.x * origin.y - direction.y * origin.x, 1)
     is_synthetic = bool(character.flags & _SYNTHETIC_FLAG)
-    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, quad.ll.y, character.size, is_synthetic)
+    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, baseline, round(character.size, 1), is_synthetic)
 
 
 def _text_of(glyphs: Sequence[_Glyph]) -> str:
@@ -229,11 +253,11 @@ def _text_of(glyphs: Sequence[_Glyph]) -> str:
 
 
 class _Span(NamedTuple):
-    """Characters of one size."""
+    """Characters of one size on one baseline."""
 
     text: str
     size: float
-    bottom: float
+    baseline: float
 
 
 def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
@@ -241,25 +265,26 @@ def _with_marks_apart(glyphs: Iterable[_Glyph]) -> str:
 
     There they split no phrase.
     """
-    spans = [_span(list(of_size)) for _, of_size in groupby(glyphs, lambda glyph: round(glyph.size, 1))]
+    spans = [
+        _Span("".join(glyph.character for glyph in span), size, baseline)
+        for (size, baseline), span in groupby(glyphs, lambda glyph: (glyph.size, glyph.baseline))
+    ]
     main = max(spans, key=lambda span: (span.size, len(span.text)))
-    text = marks = number = ""
+    text = marks = raised = ""
     for span in spans:
-        is_small, stripped = span.size < _MAX_SMALL_RATIO * main.size, span.text.strip()
-        if is_small and span.bottom >= main.bottom - _MIN_RISE * main.size and text[-1:].isalpha():
-            text += span.text.lstrip()
-        elif is_small and is_mark_after(text, stripped):
+        is_small, before, stripped = span.size < _MAX_SMALL_RATIO * main.size, text.rstrip(), span.text.strip()
+        is_raised = span.baseline <= main.baseline - _MIN_RISE * main.size
+        if is_small and not is_raised and before[-1:].isalpha() and _SUBSCRIPT.fullmatch(stripped):
+            text = before + span.text.lstrip()
+        elif (is_small or is_raised) and is_mark_after(before, stripped):
             marks += f" {stripped}"
         else:
-            text += f" {span.text}" if is_number_before(number, span.text) else span.text
-            number = stripped if is_small else ""
+            last = text[-1:]
+            text += f" {span.text}" if is_mark_before(raised, span.text) else span.text
+            raised = last + stripped if is_small or is_raised else ""
     if marks and not text[-1:].isalnum() and not text.endswith((",", " ")):
         return "".join(f" {span.text}" if is_mark(span.text.strip()) else span.text for span in spans)
     return text.rstrip() + marks if marks else text
-
-
-def _span(glyphs: Sequence[_Glyph]) -> _Span:
-    return _Span("".join(glyph.character for glyph in glyphs), glyphs[0].size, max(glyph.bottom for glyph in glyphs))
 
 
 def _in_logical_order(glyphs: Sequence[_Glyph]) -> str:

@@ -258,6 +258,11 @@ def test_a_raised_mark_is_no_part_of_a_word() -> None:
     assert page_text(page) == "the quokka 1 of 10 m2\n\n2 See the 14C report a\n"
 
 
+def test_a_raised_mark_is_no_part_of_a_word_of_fiction() -> None:
+    body = "<section><p>the quokka<sup>1</sup> of 10 m<sup>2</sup></p><p><sup>2</sup>See H<sub>2</sub>O</p></section>"
+    assert read(fb2(body), "b.fb2").text == "the quokka 1 of 10 m2\n\n2 See H2O\n"
+
+
 def test_a_page_in_a_frame_is_read() -> None:
     page = '<p>before</p><iframe srcdoc="<p>the &lt;b>quokka&lt;/b></p><!--"></iframe><p>after</p>'
     assert page_text(page) == "before\n\nthe quokka\n\nafter\n"

@@ -309,6 +309,7 @@ def test_the_address_of_a_link_stands_below_its_paragraph() -> None:
 
 def test_a_raised_mark_is_no_part_of_a_word() -> None:
     raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
+    at = '<w:rPr><w:position w:val="{}"/></w:rPr>'
     anchor = '<w:rPr><w:rStyle w:val="Anchor"/></w:rPr>'
     styles = (
         '<w:styles><w:style w:styleId="Anchor"><w:name w:val="note"/><w:basedOn w:val="Raised"/></w:style>'
@@ -321,6 +322,9 @@ def test_a_raised_mark_is_no_part_of_a_word() -> None:
     body = (
         f"<w:p>{run('the quokka')}{formatted('1', raised)}{run(' of 10 m')}{formatted('2', raised)}{run(' sleeps')}"
         f"{formatted('2', anchor)}{run('.')}</w:p>"
-        f"<w:p>{formatted('2', raised)}{run('See')}{formatted('2', raised.replace('super', 'sub'))}</w:p>"
+        f"<w:p>{formatted('2', raised)}{run('See')}{formatted('2', raised.replace('super', 'sub'))}"
+        f"{run(' the numbat')}{formatted('3', at.format(6))}{run(' and')}{formatted('3', at.format(-6))}</w:p>"
     )
-    assert read(docx(body, related={"styles": styles})).text == "the quokka 1 of 10 m2 sleeps 2.\n\n2 See2\n"
+    assert read(docx(body, related={"styles": styles})).text == (
+        "the quokka 1 of 10 m2 sleeps 2.\n\n2 See2 the numbat 3 and3\n"
+    )

@@ -75,6 +75,14 @@ def test_a_workbook_of_excel_2003_shows_its_cells_by_their_formats_and_places() 
     assert [mark.cell for mark in document.cells] == ["S!A3", "S!A4"]
 
 
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    data = "<Data ss:Type='String'>the quokka<Sup>1</Sup> of 10 m<Sup>2</Sup> eats H<Sub>2</Sub>O</Data>"
+    sheet = f"<Worksheet ss:Name='S'><Table><Row><Cell>{data}</Cell></Row></Table></Worksheet>"
+    assert read(f"{XML}<Workbook {EXCEL}>{sheet}</Workbook>", "book.xls").text == (
+        "S\n\n| the quokka 1 of 10 m2 eats H2O |\n"
+    )
+
+
 def flat(parts: dict[str, str | bytes]) -> str:
     def written(content: str | bytes) -> str:
         if isinstance(content, bytes):

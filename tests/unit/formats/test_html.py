@@ -233,6 +233,8 @@ RAISED = [
     ("10<sup>6</sup> km<sup>2</sup> of H<sub>2</sub>O", "106 km2 of H2O"),
     ("the 1<sup>st</sup> of XIX<sup>e</sup> and <sup>14</sup>C", "the 1st of XIXe and 14C"),
     ("it is <sup>1</sup> alone", "it is 1 alone"),
+    ("the Quokka<sup>TM</sup> of Wu<sup>1,2*</sup>", "the Quokka TM of Wu 1,2*"),
+    ("<sup>a</sup>Department of M<sup>c</sup>Donald, M<sup>me</sup> Li", "a Department of McDonald, Mme Li"),
 ]
 
 

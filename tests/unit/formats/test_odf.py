@@ -343,24 +343,24 @@ def test_files_that_are_embedded_are_members() -> None:
     assert [(member.name, member.content) for member in members] == [("Object 7", b"a note")]
 
 
-def test_a_raised_mark_is_no_part_of_a_word() -> None:
-    styles = "".join(
-        f'<style:style style:name="{name}" style:family="text">'
-        f'<style:text-properties style:text-position="{place} 58%"/></style:style>'
-        for name, place in (("T1", "super"), ("T2", "sub"))
-    )
+@pytest.mark.parametrize("kind", ["odt", "ods", "odp"])
+def test_a_raised_mark_is_no_part_of_a_word(kind: str) -> None:
+    def style(name: str, position: str, parent: str = "") -> str:
+        properties = f'<style:text-properties style:text-position="{position}"/>' if position else ""
+        return f'<style:style style:name="{name}" style:parent-style-name="{parent}">{properties}</style:style>'
 
-    def span(text: str, style: str) -> str:
+    def marked(text: str, style: str) -> str:
         return f'<text:span text:style-name="{style}">{text}</text:span>'
 
-    body = paragraph(f"the quokka{span('1', 'T1')} of 10 m{span('2', 'T1')} H{span('2', 'T2')}O, CAT{span('2', 'T2')}")
-    assert read(packed("odt", body + paragraph(f"{span('2', 'T1')}See"), automatic=styles)).text == (
-        "the quokka 1 of 10 m2 H2O, CAT2\n\n2 See\n"
-    )
-
-
-def test_help_for_filling_in_a_cell_is_not_in_it() -> None:
-    message = f"<table:help-message>{paragraph('type a number')}</table:help-message>"
-    validations = f"<table:content-validations><table:content-validation>{message}</table:content-validation>"
-    body = f"{validations}</table:content-validations>{table('Sheet', row(cell('quokka')))}"
-    assert read(packed("ods", body), "a.ods").text.endswith("\n\n| quokka |\n")
+    positions = {"T1": "super 58%", "T2": "sub 58%", "T3": "33% 58%", "T4": "-33% 58%"}
+    styles = "".join(style(*item) for item in positions.items()) + style("T5", "", "T1") + style("T6", "0% 100%", "T1")
+    written = "the quokka" + marked("1", "T1") + " of 10 m" + marked("2", "T1") + " H" + marked("2", "T2") + "O, CAT"
+    written += marked("2", "T2") + " the numbat" + marked("3", "T3") + " and" + marked("4", "T4") + " all"
+    written += marked("5", "T5") + " of them" + marked("6", "T6")
+    bodies = {
+        "odt": paragraph(written),
+        "ods": table(row(cell(written))),
+        "odp": f"<draw:page><draw:frame><draw:text-box>{paragraph(written)}</draw:text-box></draw:frame></draw:page>",
+    }
+    document = read(packed(kind, bodies[kind], automatic=styles))
+    assert "the quokka 1 of 10 m2 H2O, CAT2 the numbat 3 and4 all 5 of them6" in document.text

@@ -37,6 +37,11 @@ def test_the_streams_tell_what_a_file_is_whatever_it_is_called(
     assert (document.kind, document.text) == (kind, text)
 
 
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    assert read(ole(word_stream("the quokka1 sleeps\r", superscript=(10, 11))), "a.doc").text == "the quokka 1 sleeps\n"
+    assert read(ole(word_stream("on 10 m2 of it\r", superscript=(7, 8))), "a.doc").text == "on 10 m2 of it\n"
+
+
 def test_a_presentation_has_its_slides_as_pages() -> None:
     document = read(ole(slides_streams("One", "Two")))
     assert document.sections == (Section(0, ("One",), 1), Section(5, ("Two",), 2))

@@ -487,20 +487,47 @@ def test_sections_are_sorted_start_at_the_start_and_have_a_place_each() -> None:
     assert {section.page for section in document.sections} == set(range(1, 9))
 
 
+MAIN, RAISED, AS_LARGE, LOWERED, SMALL = (11, 0), (7, 4), (9.5, 4), (7, -2), (7, 0)
+"""The size of a span, and its distance from the baseline."""
+
+
+def spans_at(paper: Paper, y: float, *spans: str | tuple[str, tuple[float, float]]) -> Paper:
+    x = float(LEFT)
+    for span in spans:
+        text, (size, rise) = (span, MAIN) if isinstance(span, str) else span
+        paper.at(x, y - rise, text, size=size)
+        x += pymupdf.get_text_length(text, fontsize=size)
+    return paper
+
+
 @pytest.mark.parametrize(
     ("spans", "text"),
     [
-        (["the QUOKKA", "^1", " sleeps in the shade."], "the QUOKKA 1 sleeps in the shade."),
-        (["the na\u00efve", "^12", " quokka sleeps"], "the na\u00efve quokka sleeps 12"),
-        (["^3", "See the report."], "3 See the report."),
-        (["on 10 m", "^2", " of the island"], "on 10 m2 of the island"),
-        (["dated by ", "^14", "C alone"], "dated by 14C alone"),
+        (["the QUOKKA", ("1", RAISED), " sleeps in the shade."], "the QUOKKA 1 sleeps in the shade."),
+        (["the na\u00efve", ("12", RAISED), " quokka sleeps"], "the na\u00efve quokka sleeps 12"),
+        ([("3", RAISED), "See the report."], "3 See the report."),
+        (["the quokka", ("1", AS_LARGE), " sleeps"], "the quokka sleeps 1"),
+        (["the quokka", ("1", (11, 4)), " sleeps"], "the quokka sleeps 1"),
+        (["the quokka", ("1)", RAISED), " sleeps"], "the quokka sleeps 1)"),
+        (["by A. Quokka", ("1,2*", RAISED), " and Wu", ("1a", RAISED)], "by A. Quokka and Wu 1,2* 1a"),
+        (["the Quokka", ("TM", RAISED), " sleeps"], "the Quokka sleeps TM"),
+        (["Section", (" overview of the report2", SMALL)], "Section overview of the report2"),
+        (["10", ("3", RAISED), " km", ("2", AS_LARGE), " of the island"], "103 km2 of the island"),
+        (["dated by ", ("14", RAISED), "C alone"], "dated by 14C alone"),
+        (["on the 1", ("st", RAISED), " to the 22", ("nd", AS_LARGE)], "on the 1st to the 22nd"),
+        (["CO", ("2", LOWERED), " and H", ("2", LOWERED), "O with Quokka", ("2", RAISED)], "CO2 and H2O with Quokka 2"),
     ],
 )
-def test_a_raised_mark_is_no_part_of_a_word(spans: list[str], text: str) -> None:
-    paper, x = Paper().page(), float(LEFT)
-    for span in spans:
-        size, raised = (7, 4) if span.startswith("^") else (11, 0)
-        paper.at(x, 100 - raised, span.lstrip("^"), size=size)
-        x += pymupdf.get_text_length(span.lstrip("^"), fontsize=size)
-    assert paper.document().text == text
+def test_a_raised_mark_is_no_part_of_a_word(spans: list[str | tuple[str, tuple[float, float]]], text: str) -> None:
+    assert spans_at(Paper().page(), 100, *spans).document().text == text
+
+
+def test_a_raised_letter_is_no_part_of_a_word_if_a_note_begins_with_it() -> None:
+    paper = spans_at(
+        Paper().page(), 100, "Ann Quokka", ("a", RAISED), " met Bob Numbat", ("a,b", RAISED), " at XIX", ("e", RAISED)
+    )
+    spans_at(paper, 140, ("a", RAISED), "Department of Marsupials")
+    spans_at(paper, 160, ("b", RAISED), " Institute of Zoos")
+    assert paper.document().text == (
+        "Ann Quokka met Bob Numbat at XIXe a a,b\n\na Department of Marsupials\nb Institute of Zoos"
+    )

@@ -112,6 +112,20 @@ def test_pictures_cost_nothing() -> None:
     assert text(r"a{\pict\wmetafile8 0a0b0c}{\*\shppict{\pict\bin3 }}}}}b") == "ab\n"
 
 
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    body = (
+        r"the quokka{\super 1,}{\super 2} of 10 m{\super 2} eats H{\sub 2}O\par "
+        r"a wallaby{\up6 2} and{\dn6 2} a numbat\super 3\nosupersub  sleep\super a\plain  on the 1{\super st}\par "
+        r"{\super 2}See\super0 {\footnote{\super 4}Four}"
+    )
+    assert text(body).split("\n\n") == [
+        "the quokka 1,2 of 10 m2 eats H2O",
+        "a wallaby 2 and2 a numbat 3 sleep a on the 1st",
+        "2 See[^1]",
+        "[^1]: 4 Four\n",
+    ]
+
+
 def test_characters_are_those_of_the_font() -> None:
     body = FONTS + r"\'e9{\f1\'cf\'f0\'e8}{\f2\'83\'5c\'83\}}{\mac \'8e}"
     assert text(body) == "éПриソャ".replace("ャ", "") + read(FONTS + r"{\f2\'83\}}").text.strip() + "é\n"

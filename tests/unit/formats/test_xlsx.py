@@ -59,6 +59,17 @@ def test_texts_are_read_wherever_they_are_kept_without_readings() -> None:
     assert document.cells[0].cell == "S!A1"
 
 
+def test_a_raised_mark_is_no_part_of_a_word() -> None:
+    def run(text: str, alignment: str = "baseline") -> str:
+        return f'<r><rPr><vertAlign val="{alignment}"/></rPr><t>{text}</t></r>'
+
+    shared = f"<sst><si>{run('the quokka')}{run('1', 'superscript')}</si><si><t>2</t></si></sst>"
+    written = run("1", "superscript") + run("See 10 m") + run("2", "superscript") + run(" CAT") + run("2", "subscript")
+    row = f'<row><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="inlineStr"><is>{written}</is></c><c><v>3</v></c></row>'
+    document = read(xlsx({"S": row}, {"xl/sharedStrings.xml": shared}))
+    assert document.text == "S\n\n| the quokka 1 | 2 | 1 See 10 m2 CAT2 | 3 |\n"
+
+
 @pytest.mark.parametrize(
     ("style", "written", "displayed"),
     [
