@@ -248,7 +248,7 @@ def _copy_index(app: App, place: Path) -> int:
         ):
             break
     else:
-        raise StoreError("the vectors are replaced faster than they can be copied", hint="try again later")
+        raise StoreError("the index changes faster than it can be copied", hint="try again later")
     pages = storage.sqlite_path.with_name(PAGES_NAME)
     if pages.exists():
         copy_database(pages, place / PAGES_NAME)

@@ -106,7 +106,7 @@ _N_TEXT_FIELDS = 5
 
 
 _WORK_OF_CHANGES = {
-    "embedding": "embed every text again",
+    "embedding": "make every text searchable by meaning again",
     "chunking": "read and chunk every file again",
     "extraction": "read every file again",
 }

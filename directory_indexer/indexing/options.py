@@ -263,7 +263,7 @@ class RebuildPolicy:
         differences = current.differences(built)
         is_elsewhere = bool(vector_places) and self._vectorizer.merger.place not in vector_places
         if is_elsewhere:
-            differences += ("embed every text again (its vectors are in another store; dirindex migrate copies them)",)
+            differences += ("make every text searchable by meaning again (dirindex migrate copies it instead)",)
         if differences and not has_consent:
             raise ConsentNeededError(
                 f"the index was built with other settings or versions; this run would {'; '.join(differences)}",

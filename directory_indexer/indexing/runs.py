@@ -402,7 +402,7 @@ def _directories(paused: Sequence[PausedRun]) -> tuple[FilePath, ...]:
 def _require_pausable(run: RunRecord) -> None:
     if run.verb is not Verb.INDEX:
         raise ConflictError(
-            f"run-{run.id} copies vectors and cannot be paused",
+            f"run-{run.id} copies the index and cannot be paused",
             hint="stop it where it was started; dirindex migrate continues where it stopped",
         )
 

@@ -91,7 +91,7 @@ class Doctor:
             with write_lock(self._lock_path, wait=False):
                 renamed = rename_damaged_database(path)
             message = f"'{path}' was no directory, and is '{renamed}' now"
-            yield Finding("vector store", Verdict.REPAIRED, message)
+            yield Finding("Qdrant", Verdict.REPAIRED, message)
         try:
             yield from self._repair_index()
         except CorruptIndexError as error:
@@ -107,7 +107,7 @@ class Doctor:
     def _check_index(self) -> Iterator[Finding]:
         for path in self._vectorstores.paths_not_directories():
             hint = "dirindex doctor --repair renames it"
-            yield Finding("vector store", Verdict.PROBLEM, f"'{path}' is not a directory", hint)
+            yield Finding("Qdrant", Verdict.PROBLEM, f"'{path}' is not a directory", hint)
         try:
             yield from self._checkup().findings()
         except CorruptIndexError as error:
@@ -209,18 +209,18 @@ class IndexCheck:
             yield self._vectorstore.health()
             yield self._docstore.read(self._agreement)
         except VectorsLostError as error:
-            yield Finding("vectors", Verdict.PROBLEM, error.message, _REPAIR)
+            yield Finding("Qdrant", Verdict.PROBLEM, error.message, _REPAIR)
         except (VectorStoreError, IndexMismatchError) as error:
-            yield Finding("vectors", Verdict.PROBLEM, error.message, error.hint or "")
+            yield Finding("Qdrant", Verdict.PROBLEM, error.message, error.hint or "")
 
     def _agreement(self, snapshot: Snapshot) -> Finding:
         lost, unknown = self.disagreement(snapshot)
         if lost or unknown:
-            message = f"vectors that are lost: {len(lost):,}; that belong to no passage: {len(unknown):,}"
-            return Finding("vectors", Verdict.PROBLEM, message, _REPAIR)
+            message = f"passages that it lacks: {len(lost):,}; that it should not have: {len(unknown):,}"
+            return Finding("Qdrant", Verdict.PROBLEM, message, _REPAIR)
         n_stored, n_pending = len(snapshot.vectors.embedded_chunk_ids()), snapshot.vectors.count_pending()
-        places = f"{n_stored:,} in the vector store, {n_pending:,} in the database until they are merged"
-        return Finding("vectors", Verdict.OK, f"every vector belongs to a passage: {places}")
+        places = f"{n_stored:,} in it, {n_pending:,} in the database until they are merged"
+        return Finding("Qdrant", Verdict.OK, f"its passages are those of the index: {places}")
 
     def disagreement(self, snapshot: Snapshot) -> tuple[set[ChunkId], set[ChunkId]]:
         """Compare both stores; return the ids of missing vectors and of unknown ones.
@@ -307,14 +307,14 @@ def _repair_vectors(docstore: DocStore, checkup: IndexCheck) -> Iterator[Finding
     except VectorsLostError:
         with docstore.transaction() as transaction:
             transaction.vectors.forget_all()
-        yield Finding("vectors", Verdict.REPAIRED, "all vectors made again")
+        yield Finding("Qdrant", Verdict.REPAIRED, "all passages were made searchable by meaning again")
         return
     if lost or unknown:
         with docstore.transaction() as transaction:
             transaction.vectors.forget(lost)
             transaction.vectors.record_stale(unknown)
-        message = f"{len(lost)} lost vectors made again, {len(unknown)} unknown ones removed"
-        yield Finding("vectors", Verdict.REPAIRED, message)
+        message = f"passages added again: {len(lost):,}; removed, since it should not have them: {len(unknown):,}"
+        yield Finding("Qdrant", Verdict.REPAIRED, message)
 
 
 def _directories(snapshot: Snapshot) -> Iterator[Finding]:

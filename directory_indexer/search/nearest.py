@@ -105,7 +105,7 @@ class Nearest:
             current = snapshot.vectors.current_points([hit.chunk_id for hit in hits], scope.holder_ids)
             valid = [hit for hit in hits if hit.chunk_id in current]
             if not hits and snapshot.vectors.has_current_points(scope.holder_ids_json):
-                raise GenerationGoneError("the vector store returned nothing although chunks are embedded")
+                raise GenerationGoneError("Qdrant returned nothing although it should hold passages")
             if len(valid) >= limit or len(hits) < depth:
                 return valid
             depth *= _GROWTH_FACTOR

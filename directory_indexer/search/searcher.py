@@ -131,7 +131,8 @@ class Searcher:
         if not self._policy.has_vectors:
             if mode is SearchMode.SEMANTIC:
                 raise UsageError(
-                    "nothing is embedded: indexing.embedding is off", hint="set it to complete or on-demand"
+                    "nothing is searchable by meaning: indexing.embedding is off",
+                    hint="set it to complete or on-demand",
                 )
             mode = SearchMode.KEYWORD
         try:

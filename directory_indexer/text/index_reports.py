@@ -299,9 +299,9 @@ def _skipped_files(files: Sequence[SkippedFile], n_skipped: int, *, paths: PathS
 
 def _format_disk_use(report: StatusReport) -> str:
     # The vectors of a small index stay in the database until they are worth a file.
-    vectors = f", {size(report.n_vector_bytes)} of vectors" if report.n_vector_bytes else ""
+    by_meaning = f", {size(report.n_vector_bytes)} for search by meaning" if report.n_vector_bytes else ""
     of_all = "" if report.is_whole else ", for all directories"
-    return f"{size(report.n_database_bytes)} in the database{vectors}{of_all}"
+    return f"{size(report.n_database_bytes)} in the database{by_meaning}{of_all}"
 
 
 def _format_model(report: StatusReport) -> str:

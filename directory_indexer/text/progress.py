@@ -208,10 +208,15 @@ def _file_details(progress: RunProgress, pace: Pace) -> Iterator[str]:
             yield f"{size(pace.per_second)}/s"
 
 
-_PHASE_NAMES = {Phase.COVERING: "preparing search by meaning", Phase.RECOGNISING: "OCR"}
+_PHASE_NAMES = {
+    Phase.WALKING: "looking for files",
+    Phase.COVERING: "preparing search by meaning",
+    Phase.RECOGNISING: "OCR",
+    Phase.EMBEDDING: "improving search by meaning",
+    Phase.MERGING: "saving",
+}
 
 _STEP_NAMES = {
-    Phase.WALKING: "looking for files",
     Phase.READING: "1/3 reading",
     Phase.COVERING: "2/3 meaning",
     Phase.RECOGNISING: "3/3 scanned pages",
@@ -228,7 +233,7 @@ _COMPLETED_STEPS: Mapping[Phase, Callable[[RunProgress], str]] = {
 _COUNTED_NOUNS = {
     Phase.COVERING: "passage",
     Phase.EMBEDDING: "passage",
-    Phase.COPYING: "vector",
+    Phase.COPYING: "passage",
     Phase.RECOGNISING: "page",
 }
 """Units of the phases that do not count files."""

@@ -66,10 +66,10 @@ _WIDTH = 13
 
 
 def migration_lines(report: MigrationReport) -> Iterator[Line]:
-    """Yield the number of copied vectors, and how the results of sample queries compare."""
+    """Yield the number of copied passages, and how the results of sample queries compare."""
     style = Style.GOOD if report.outcome is Outcome.COMPLETED else Style.WARNING
     yield line(Span(format_ending(report.outcome, format_seconds_taken(report.outcome, report.seconds)), style))
-    yield fact_line("copied", f"{report.n_copied:,} of {count(report.n_vectors, 'vector')}")
+    yield fact_line("copied", f"{report.n_copied:,} of {count(report.n_vectors, 'passage')}")
     if report.n_compared_hits:
         yield fact_line(
             "checked", f"{report.n_same_hits:,} of {report.n_compared_hits:,} sample hits are as near as before"

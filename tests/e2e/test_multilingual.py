@@ -116,7 +116,7 @@ def test_the_packaged_model_answers_until_the_other_is_there_and_again_afterward
     shell.environ["DIRINDEX_EMBEDDING__MODEL"] = MODEL
     plan = shell.json("index", "--dry-run")
     assert plan["embedding"] == MULTILINGUAL_MODEL_NAME.space.name
-    assert "embed every text again" in plan["redone"][0]
+    assert "make every text searchable by meaning again" in plan["redone"][0]
 
     assert shell.json("index", "--yes")["embedded"] == 3
     assert shell.json("status")["model"]["name"] == MODEL

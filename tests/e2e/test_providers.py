@@ -116,7 +116,7 @@ def test_changing_the_provider_says_what_it_costs_and_waits_for_consent(shell: S
     plan = shell.json("index", "--dry-run")
     assert plan["embedding"] == f"openai/{MODEL}"
     assert plan["tokens"] > 0
-    assert "embed every text again" in plan["redone"][0]
+    assert "make every text searchable by meaning again" in plan["redone"][0]
     assert "--yes" in shell.run("index", expect=2).stderr
     assert shell.found("ships", "semantic") == ["harbour.md"]
     assert shell.json("index", "--yes")["embedded"] == 3

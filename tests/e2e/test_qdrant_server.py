@@ -92,7 +92,7 @@ def test_an_index_moves_to_a_server_and_back(shell: Shell, server: Server) -> No
     shell.run("doctor", "--repair")  # merges what is pending
     moved = shell.run("migrate", "--to-server", server.url)
     assert json.loads(moved.stdout) == {"storage": {"qdrant": {"endpoint": server.url}}}
-    assert "2 of 2 vectors" in moved.stderr
+    assert "2 of 2 passages" in moved.stderr
     shell.environ["DIRINDEX_STORAGE__QDRANT__ENDPOINT"] = server.url
     assert shell.json(*QUESTION)["hits"][0]["path"] == str(shell.docs / "ops/keys.md")
     shell.write("ops/new.md", "Change the locks after a burglary.\n")

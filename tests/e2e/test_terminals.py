@@ -256,7 +256,7 @@ def test_forget_asks_first_and_names_what_will_be_lost(place: Place, answer: str
     place.put_back()
     screen = place.run("forget", "docs", typed=answer, after="[y/N]", columns=100)
     require_right(screen, code)
-    assert re.match(r"\d+ files, \d+ passages and 0 vectors of docs will be removed from the index;", screen.text)
+    assert re.match(r"\d+ files and \d+ passages \(0 searchable by meaning\) of docs will be removed", screen.text)
     assert ("no longer tracked" in screen.text) == (code == 0)
     is_tracked = bool(json.loads(place.run("status", "--json").text)["directories"])
     assert is_tracked == (code != 0)

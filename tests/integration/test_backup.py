@@ -130,11 +130,10 @@ def test_a_backup_counts_what_is_indexed_and_what_it_takes_on_the_disk(team: Tea
 
 def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(team: Team) -> None:
     with team.collections.using("birds") as opened:
-        messages = {one.check: one.message for one in opened.app.doctor.check()}
-    assert messages["vector store"] == "the embedded engine keeps no files yet; the database keeps the first vectors"
+        store, agreement = (one.message for one in opened.app.doctor.check() if one.check == "Qdrant")
+    assert store == "the embedded engine keeps no files yet; the database keeps the first passages"
     assert re.fullmatch(
-        r"every vector belongs to a passage: 0 in the vector store, [1-9]\d* in the database until they are merged",
-        messages["vectors"],
+        r"its passages are those of the index: 0 in it, [1-9]\d* in the database until they are merged", agreement
     )
 
 

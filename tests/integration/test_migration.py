@@ -119,7 +119,7 @@ def test_both_places_answer_until_one_of_them_is_written_to(setting: Setting) ->
         _semantic(setting.here)
     assert "dirindex migrate --to-embedded" in str(caught.value.hint)
     [degraded] = setting.here.searcher.search(SearchRequest(QUERY)).degraded
-    assert degraded.startswith("answered by keywords alone: the vectors of the index are on a Qdrant server")
+    assert degraded.startswith("answered by keywords alone: this index is searched by meaning on a Qdrant server")
 
 
 def test_there_and_back_again(setting: Setting, fresh: Callable[[Index], dict[str, object]]) -> None:

@@ -280,8 +280,8 @@ def test_vectors_of_another_size_come_back(setting: Setting) -> None:
 def test_the_collection_is_gone(setting: Setting) -> None:
     setting.run()
     setting.admin().delete_collection(setting.collection)
-    assert "does not have the vectors of this index" in setting.degraded()
-    assert "dirindex index rebuilds the vectors" in setting.refused()
+    assert "does not have this index" in setting.degraded()
+    assert "dirindex index restores search by meaning" in setting.refused()
     assert setting.run().n_embedded == 2
     assert setting.semantic()[0] == "keys.md"
 
@@ -289,7 +289,7 @@ def test_the_collection_is_gone(setting: Setting) -> None:
 def test_the_collection_was_emptied(setting: Setting) -> None:
     setting.run()
     setting.admin().delete(setting.collection, models.FilterSelector(filter=models.Filter()))
-    assert "the vectors of the index are missing" in setting.degraded()
+    assert "the index is not searchable by meaning" in setting.degraded()
     assert setting.run().n_embedded == 2
 
 
@@ -303,7 +303,7 @@ def test_some_vectors_were_deleted_and_others_added(setting: Setting) -> None:
     stranger = models.PointStruct(id=point_id, vector=[1.0] * 64, payload=payload)
     setting.admin().upsert(setting.collection, [stranger])
     found = [finding.message for finding in setting.doctor().check() if finding.verdict is Verdict.PROBLEM]
-    assert found == ["vectors that are lost: 1; that belong to no passage: 1"]
+    assert found == ["passages that it lacks: 1; that it should not have: 1"]
     repaired = list(setting.doctor().repair())
     assert [finding for finding in repaired if finding.verdict is Verdict.PROBLEM] == []
     assert setting.semantic()[0] == "keys.md"
@@ -341,7 +341,7 @@ def test_the_doctor_tells_version_and_health(setting: Setting, status: str, verd
     finally:
         setting.server.control("/_status", {"status": "green"})
     assert health.verdict is verdict
-    assert "Qdrant 1.20.0 at" in health.message
+    assert "version 1.20.0 at" in health.message
     assert f"is {status}" in health.message
 
 
@@ -349,7 +349,7 @@ def test_the_doctor_does_not_take_an_absence_for_a_loss(setting: Setting) -> Non
     setting.run()
     setting.fail(EVERYTHING, "status", status=503)
     findings = {finding.check: finding for finding in setting.doctor().check()}
-    assert "503" in findings["vectors"].message
+    assert "503" in findings["Qdrant"].message
     with pytest.raises(VectorStoreError, match="503"):
         list(setting.doctor().repair())
     setting.server.fail()

@@ -81,7 +81,7 @@ def test_nothing_is_embedded_anew_without_consent_and_the_old_model_answers_mean
     index: Index, old: FakeEmbedder
 ) -> None:
     new = use(index, "newer")
-    with pytest.raises(ConsentNeededError, match="embed every text again"):
+    with pytest.raises(ConsentNeededError, match="make every text searchable by meaning again"):
         index.run()
     assert new.embedded == []
     assert by_meaning(index, "town07") == ["07.md"]

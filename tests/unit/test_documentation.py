@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from functools import cache
@@ -140,6 +141,16 @@ def test_the_guide_uses_no_terms_of_the_implementation(page: Path) -> None:
     assert words & {"chunk", "chunks", "generation", "generations", "vector", "vectors"} == set()
 
 
+@pytest.mark.parametrize("room", ["cli", "integrations", "text"])
+def test_commands_print_nothing_about_vectors(room: str) -> None:
+    printed = [text for path in (ROOT / "directory_indexer" / room).rglob("*.py") for text in _literals(path)]
+    assert [text for text in printed if re.search(r"\bvectors?\b", text)] == []
+
+
+def test_the_help_is_about_meaning_and_not_about_vectors() -> None:
+    assert not re.search(r"\b(?:vectors?|embedding)\b", (ROOT / "tests/golden/help.txt").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_and_headings(page: Path) -> None:
     broken = []
@@ -160,6 +171,14 @@ def test_the_guide_names_every_command() -> None:
     table = text[text.index("## All commands") :]
     named = {word for code in re.findall(r"`([^`]*)`", table) for word in code.split()}
     assert {name for name, command in _commands(()).items() if not command.hidden} <= named
+
+
+def _literals(path: Path) -> list[str]:
+    """Return the texts in a module, without its docstrings."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    constants = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings]
+    return [node.value for node in constants if isinstance(node.value, str)]
 
 
 def _problem(words: list[str]) -> str:

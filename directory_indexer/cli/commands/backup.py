@@ -36,7 +36,7 @@ def backup(call: BackupCall) -> None:
     holds = f"{count(report.n_collections, 'collection')} with {indexed} and {sent} that were sent"
     output.notes([f"{report.place} holds {holds}; it takes {size(report.n_bytes)}"])
     if not report.has_vectors:
-        output.notes(["vectors lie on the Qdrant server and are not in it: they are made again after a restore"])
+        output.notes(["the Qdrant server is not in it: restored texts are made searchable by meaning again"])
 
 
 COMMANDS = {"backup": Command(BackupCall, backup)}

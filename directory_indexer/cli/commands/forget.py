@@ -61,8 +61,8 @@ def _consequence(app: "App", path: Path) -> str:
         n_pages = snapshot.scans.counts(IndexScope((root,))).n_read
     parts = [
         count(sum(directory.n_files for directory in removed), "file"),
-        count(sum(directory.n_chunks for directory in removed), "passage"),
-        count(sum(directory.n_embedded for directory in removed), "vector"),
+        count(sum(directory.n_chunks for directory in removed), "passage")
+        + f" ({sum(directory.n_embedded for directory in removed):,} searchable by meaning)",
         *([f"what OCR has read of {count(n_pages, 'page')}"] if n_pages else []),
     ]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]} of {printable(os.fspath(path))}"

@@ -80,7 +80,7 @@ class IndexCall(VerboseCall):
         bool, Option(("--waiting-only",), "Walk no directory; only complete unfinished work.", is_hidden=True)
     ] = False
     effort: Annotated[
-        _Effort, Option(("--effort",), "How much of the waiting passages is embedded.", is_hidden=True)
+        _Effort, Option(("--effort",), "How many waiting passages are made searchable by meaning.", is_hidden=True)
     ] = "full"
     unless_paused: Annotated[
         bool, Option(("--unless-paused",), "Do nothing while a run is paused.", is_hidden=True)

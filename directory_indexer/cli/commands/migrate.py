@@ -1,4 +1,4 @@
-"""`dirindex migrate`: copy the vectors to a Qdrant server or back."""
+"""`dirindex migrate`: move search by meaning to a Qdrant server or back."""
 
 from typing import Annotated
 
@@ -20,17 +20,17 @@ class MigrateCall(VerboseCall):
     """The command line of `migrate`."""
 
     to_server: Annotated[
-        str | None, Option(("--to-server",), "Copy them to the Qdrant server at URL.", metavar="URL")
+        str | None, Option(("--to-server",), "Copy it to the Qdrant server at URL.", metavar="URL")
     ] = None
     to_embedded: Annotated[
-        bool, Option(("--to-embedded",), "Copy them from the configured server back to this machine.")
+        bool, Option(("--to-embedded",), "Copy it from the configured server back to this machine.")
     ] = False
 
 
 def migrate(call: MigrateCall) -> ExitCode:
-    """Copy the vectors to a Qdrant server or back.
+    """Move search by meaning to a Qdrant server or back.
 
-    Nothing is embedded again, and a copy that was interrupted continues when the command is run again. Until the
+    Nothing is computed again, and a copy that was interrupted continues when the command is run again. Until the
     configuration names the new place, the index answers from the old one.
     """
     if bool(call.to_server) == call.to_embedded:

@@ -54,10 +54,12 @@ def restore(call: RestoreCall) -> None:
     )
     output.notes(restore_notes(report))
     if report.n_read_again:
-        how = "dirindex index --collection NAME gives them their vectors, and so does the next server"
+        how = "dirindex index --collection NAME makes them searchable by meaning, and so does the next server"
         output.notes([f"{report.n_read_again:,} documents were read again; {how}"])
     if not report.has_vectors:
-        output.notes(["vectors are on a Qdrant server and were not backed up; dirindex index --yes makes them again"])
+        output.notes(
+            ["the Qdrant server was not backed up; dirindex index --yes makes everything searchable by meaning again"]
+        )
 
 
 COMMANDS = {"restore": Command(RestoreCall, restore)}

@@ -63,7 +63,7 @@ EXPORT_FORMATS: Final = (
         (".db", ".sqlite", ".sqlite3"),
         file=DatabaseWriter,
         # Indexing takes twice as long as copying.
-        finishing="all chunks are copied; now their words are made searchable",
+        finishing="all passages are copied; now their words are made searchable",
     ),
     ExportFormat("jsonl", "JSON Lines", (".jsonl", ".ndjson"), text=JsonLines),
     ExportFormat("csv", "CSV", (".csv",), text=CsvLines, is_verbatim=True),

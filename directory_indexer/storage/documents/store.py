@@ -121,8 +121,8 @@ class DocStore:
             except GenerationGoneError as error:
                 gone = error
         raise VectorsLostError(
-            f"the vectors of the index are missing: {gone.message}",
-            hint="dirindex index rebuilds them from the stored texts",
+            f"the index is not searchable by meaning: {gone.message}",
+            hint="dirindex index restores search by meaning from the stored texts",
         ) from gone
 
     @contextlib.contextmanager

@@ -27,8 +27,8 @@ with lazily:
 _PLACE_NAMES = {VectorPlace.EMBEDDED: "in the embedded engine", VectorPlace.SERVER: "on a Qdrant server"}
 
 _HINTS_BY_PLACE = {
-    VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies them, dirindex index --yes makes them again",
-    VectorPlace.SERVER: "dirindex migrate --to-server URL copies them, dirindex index --yes makes them again",
+    VectorPlace.EMBEDDED: "dirindex migrate --to-embedded copies it, dirindex index --yes makes it again",
+    VectorPlace.SERVER: "dirindex migrate --to-server URL copies it, dirindex index --yes makes it again",
 }
 
 _SET_KEYS = ("space", "suffix", *GENERATION_KEYS.values())
@@ -167,8 +167,8 @@ class VectorSetWrites(TableWrites):
 def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:
     if generations and place not in generations:
         raise IndexMismatchError(
-            f"the vectors of the index are {_PLACE_NAMES[next(iter(generations))]}, the configuration looks for them "
-            f"{_PLACE_NAMES[place]}",
+            f"this index is searched by meaning {_PLACE_NAMES[next(iter(generations))]}, and the configuration "
+            f"looks for it {_PLACE_NAMES[place]}",
             hint=_HINTS_BY_PLACE[place],
         )
     return generations.get(place, 0)

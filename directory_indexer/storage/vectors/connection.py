@@ -64,8 +64,8 @@ _FAILURES_BY_STATUS: Mapping[int, QdrantFailure] = {
     401: _KEY_REFUSED_FAILURE,
     403: _KEY_REFUSED_FAILURE,
     404: QdrantFailure(
-        "{server} does not have the vectors of this index: {text}",
-        "dirindex index rebuilds the vectors from the stored texts",
+        "{server} does not have this index: {text}",
+        "dirindex index restores search by meaning from the stored texts",
         is_transient=False,
         has_lost_vectors=True,
     ),

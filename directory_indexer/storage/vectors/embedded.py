@@ -84,7 +84,7 @@ class EmbeddedVectorStore:
             VectorsLostError: it is missing, damaged, or belongs to another state of the database.
         """
         if generation and (n_found := self._generations.files(generation).n_vectors()) != n_vectors:
-            raise VectorsLostError(f"the vector store holds {n_found} vectors, and the database names {n_vectors}")
+            raise VectorsLostError(f"Qdrant holds {n_found:,} passages, and the database names {n_vectors:,}")
 
     def require_intact(self, generation: int) -> None:
         """Read a generation, and check that every byte is as published.
@@ -124,10 +124,8 @@ class EmbeddedVectorStore:
     def health(self) -> Finding:
         """Return the size of the files."""
         n_bytes = self._generations.size_bytes()
-        content = (
-            f"{n_bytes / 1e6:,.1f} MB of vectors" if n_bytes else "no files yet; the database keeps the first vectors"
-        )
-        return Finding("vector store", Verdict.OK, f"the embedded engine keeps {content}")
+        content = f"{n_bytes / 1e6:,.1f} MB" if n_bytes else "no files yet; the database keeps the first passages"
+        return Finding("Qdrant", Verdict.OK, f"the embedded engine keeps {content}")
 
     def clear(self) -> None:
         """Remove every generation that is not being read."""

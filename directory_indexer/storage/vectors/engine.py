@@ -195,7 +195,7 @@ class GenerationReader:
     def _open(self, generation: int) -> _OpenGeneration:
         held = self._generations.hold(generation)
         if held is None:
-            raise GenerationGoneError(f"generation {generation} of the vectors is gone")
+            raise GenerationGoneError(f"generation {generation} is gone")
         try:
             held.files.allocate(held.lengths)
             # The directory is not listed: other readers create and remove files in it.

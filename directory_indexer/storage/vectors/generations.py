@@ -43,7 +43,7 @@ _PARSE_ERRORS = (ValueError, TypeError, RecursionError)
 _MAPPED_WHOLE_BYTES = 1 << 24
 """The engine reads small files as a whole when it opens them, and only the used pages of larger ones."""
 
-_HINT = "dirindex index rebuilds the vectors from the stored texts"
+_HINT = "dirindex index restores search by meaning from the stored texts"
 
 
 class GenerationFiles:
@@ -94,7 +94,7 @@ class GenerationFiles:
             for name, length in lengths.items():
                 _allocate(self.path / name, length)
         except OSError as error:
-            message = f"the vectors in '{self.path}' cannot be read: {error.strerror}"
+            message = f"the files in '{self.path}' cannot be read: {error.strerror}"
             raise VectorStoreError(message, hint="free some disk space") from error
 
     def require_intact(self) -> None:
@@ -156,7 +156,7 @@ class GenerationFiles:
         return path.relative_to(self.path).as_posix()
 
     def _damage_error(self, how: object) -> VectorsLostError:
-        return VectorsLostError(f"the vectors in '{self.path}' are damaged: {how}", hint=_HINT)
+        return VectorsLostError(f"the files in '{self.path}' are damaged: {how}", hint=_HINT)
 
 
 def _parse_file_table(content: bytes, kind: type[Value]) -> dict[str, Value]:
@@ -328,7 +328,7 @@ class Generations:
         """
         held = self.hold(number)
         if held is None:
-            raise GenerationGoneError(f"generation {number} of the vectors is gone")
+            raise GenerationGoneError(f"generation {number} is gone")
         with held.lock:
             held.files.require_intact()
 
@@ -362,7 +362,7 @@ class Generations:
         free = shutil.disk_usage(self._directory).free
         if free < needed:
             raise VectorStoreError(
-                f"'{self._directory}' has {free // 10**6} MB left, and merging vectors may take {needed // 10**6} MB",
+                f"'{self._directory}' has {free // 10**6} MB left, and merging may take {needed // 10**6} MB",
                 hint="free some disk space",
             )
 

@@ -80,7 +80,7 @@ class QdrantServer:
     def require_whole(self, generation: int, *, n_vectors: int) -> None:
         """Check that there are any vectors; their number depends on whether a merge was interrupted."""
         if generation and n_vectors and not self._connection.ask("count vectors", self._points.count):
-            raise VectorsLostError(f"the collection '{self._name}' holds no vectors of this index any more")
+            raise VectorsLostError(f"the collection '{self._name}' holds nothing of this index any more")
 
     def require_intact(self, generation: int) -> None:
         """Do nothing: a server has checksums of its own."""
@@ -108,18 +108,18 @@ class QdrantServer:
         url = self._connection.address.url
         started = time.monotonic()
         version = self._connection.ask("tell its version", lambda client: client.info().version)
-        server = f"Qdrant {version} at {url} answers in {time.monotonic() - started:.2f} s"
+        server = f"version {version} at {url} answers in {time.monotonic() - started:.2f} s"
         try:
             info = self._connection.ask("describe the collection", lambda client: client.get_collection(self._name))
         except VectorsLostError:
-            return Finding("vector store", Verdict.OK, f"{server}; it has no collection '{self._name}' yet")
+            return Finding("Qdrant", Verdict.OK, f"{server}; it has no collection '{self._name}' yet")
         require_compatible(info, self._name, dimensions=self._dimensions)
         message = f"{server}; the collection '{self._name}' is {info.status.value}"
         if info.status is models.CollectionStatus.GREEN:
-            return Finding("vector store", Verdict.OK, message)
+            return Finding("Qdrant", Verdict.OK, message)
         hint = "yellow: it is being optimised, grey: it will be; red: read the log of the server"
         is_broken = info.status is models.CollectionStatus.RED
-        return Finding("vector store", Verdict.PROBLEM if is_broken else Verdict.WARNING, message, hint)
+        return Finding("Qdrant", Verdict.PROBLEM if is_broken else Verdict.WARNING, message, hint)
 
     def close(self) -> None:
         """Close the connections."""
@@ -133,7 +133,7 @@ class QdrantServer:
         if generation and not client.collection_exists(self._name):
             raise VectorsLostError(
                 f"the collection '{self._name}' is gone from the Qdrant server at {self._connection.address.url}",
-                hint="dirindex index rebuilds the vectors from the stored texts",
+                hint="dirindex index restores search by meaning from the stored texts",
             )
         ensure_collection(client, self._plan, dimensions=self._dimensions)
 

@@ -124,7 +124,7 @@ def status_report() -> StatusReport:
 def findings() -> tuple[Finding, ...]:
     return (
         Finding("configuration", Verdict.OK, "every key has its default"),
-        Finding("vectors", Verdict.PROBLEM, "12 vectors belong to no text", "dirindex doctor --repair"),
+        Finding("Qdrant", Verdict.PROBLEM, "passages that it lacks: 12", "dirindex doctor --repair"),
     )
 
 

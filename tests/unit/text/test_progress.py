@@ -127,7 +127,7 @@ def test_a_long_run_writes_a_line_every_tenth_of_the_way_or_every_ten_seconds() 
 def test_each_phase_begins_anew() -> None:
     chunks = [(60.0 + n, RunProgress(Phase.EMBEDDING, chunks_done=n * 50, chunks_total=1000)) for n in range(4)]
     lines = written((59.0, reading(99 * MIB)), *chunks)
-    assert [line.partition(":")[0] for line in lines] == ["reading", "embedding"]
+    assert [line.partition(":")[0] for line in lines] == ["reading", "improving search by meaning"]
 
 
 def stepped(*progress: RunProgress) -> IndexSteps:

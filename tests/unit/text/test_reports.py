@@ -126,8 +126,9 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "failed     1, tried again by the next run",
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
-        "on disk    32 MiB in the database, 11 MiB of vectors",
-        "running    embedding, 1,200 of 5,600 passages (21 %), started 2 minutes ago (process 4242 on box)",
+        "on disk    32 MiB in the database, 11 MiB for search by meaning",
+        "running    improving search by meaning, 1,200 of 5,600 passages (21 %), "
+        + "started 2 minutes ago (process 4242 on box)",
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
 
@@ -141,7 +142,7 @@ def test_words_and_meaning_are_shares_of_the_same_files(status_report: StatusRep
 
 def test_what_is_told_of_one_directory_says_what_is_of_all(status_report: StatusReport, now: float) -> None:
     shown = plain(status_lines(status_report._replace(is_whole=False), now=now, paths=AT_HOME))
-    assert "32 MiB in the database, 11 MiB of vectors, for all directories" in shown
+    assert "32 MiB in the database, 11 MiB for search by meaning, for all directories" in shown
 
 
 def test_a_paused_run_over_the_whole_index_says_so(status_report: StatusReport, now: float) -> None:
@@ -207,7 +208,7 @@ def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan],
 def test_a_check_up_says_what_is_wrong_in_words_and_what_to_do(findings: tuple[Finding, ...]) -> None:
     assert plain(doctor_lines(findings)).splitlines() == [
         "ok         configuration: every key has its default",
-        "problem    vectors: 12 vectors belong to no text",
+        "problem    Qdrant: passages that it lacks: 12",
         "           dirindex doctor --repair",
     ]
 

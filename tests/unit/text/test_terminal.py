@@ -106,7 +106,7 @@ def test_a_display_shows_phase_share_time_left_and_details() -> None:
     progress = RunProgress(Phase.EMBEDDING, chunks_done=500, chunks_total=1000, n_failed=2)
     Console(file=out, width=80).print(progress_display(progress, Pace(50, 10), at=0))
     first, second = out.getvalue().splitlines()
-    assert first.startswith("embedding ")
+    assert first.startswith("improving search by meaning ")
     assert first.endswith(" 50 %, about 10 s left")
     assert second.rstrip() == "500 of 1,000 passages, 50/s, 2 failed"
 
