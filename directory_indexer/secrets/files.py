@@ -10,7 +10,7 @@ from typing import Final
 
 from directory_indexer.formats.document import Document
 from directory_indexer.secrets.patterns import SETTINGS_KINDS
-from directory_indexer.secrets.recovery import are_codes, is_mostly_listed, is_phrase_of_words
+from directory_indexer.secrets.recovery import has_form_of_seed_phrase, is_list_of_codes, is_mostly_bip39
 from directory_indexer.secrets.strength import is_password, is_strong
 
 
@@ -21,16 +21,16 @@ def kind_of_secret_container(head: bytes) -> str | None:
     )
 
 
-def kind_of_file_with_one_secret(name: str, text: str) -> str | None:
-    """Return the kind of secret that is a file's only content, if its name suggests one."""
-    if _LOGIN_NAME.search(name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
+def kind_of_file_with_one_secret(file_name: str, text: str) -> str | None:
+    """Return the kind of secret that is a file's only content, if the name of the file suggests one."""
+    if _LOGIN_NAME.search(file_name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
         return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
-    if _RECOVERY_NAME.search(name) and (_is_phrase(text[:_MAX_LONE]) or are_codes(text[:_MAX_LONE])):
+    if _RECOVERY_NAME.search(file_name) and (_is_phrase(text[:_MAX_LONE]) or is_list_of_codes(text[:_MAX_LONE])):
         return "recovery code"
-    if name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
+    if file_name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
         return "private key"
     match = _LONE.fullmatch(text[:_MAX_LONE])
-    if not match or len(text) > _MAX_LONE or not _NAME.search(name):
+    if not match or len(text) > _MAX_LONE or not _NAME.search(file_name):
         return None
     value = match[1]
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
@@ -58,7 +58,7 @@ def _may_be_secret(word: str) -> bool:
 
 def _is_phrase(text: str) -> bool:
     words = _NUMBER.sub(" ", text)
-    return _PHRASE.fullmatch(text) is not None and is_phrase_of_words(words) and is_mostly_listed(words)
+    return _PHRASE.fullmatch(text) is not None and has_form_of_seed_phrase(words) and is_mostly_bip39(words)
 
 
 _SETTINGS: Final = frozenset(("environment file", "cluster credentials"))

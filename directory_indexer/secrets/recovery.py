@@ -18,41 +18,41 @@ from directory_indexer.secrets.patterns import (
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield seed phrases: 12 to 25 words of a list (BIP 39), on a line of their own, quoted or numbered."""
+    """Yield what has the form of a seed phrase, whatever its words: on a line of its own, quoted or numbered."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
-        if is_phrase_of_words(match[1]):
+        if has_form_of_seed_phrase(match[1]):
             yield SecretSpan(*match.span(1), "recovery phrase")
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _COLUMNS):
         lines = block[1].split()
-        if is_phrase_of_words(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
+        if has_form_of_seed_phrase(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
             yield SecretSpan(*block.span(1), "recovery phrase")
     for block in _NUMBERED.finditer(text):
         words = list(_NUMBERED_WORD.finditer(text, *block.span()))
         numbers = [int(word["number"]) for word in words]
-        if is_phrase_of_words(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
+        if has_form_of_seed_phrase(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
             yield SecretSpan(words[0].start(), words[-1].end(), "recovery phrase")
 
 
-def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
+def bip39_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
     """Yield seed phrases whose words are in the BIP 39 list, whether or not a keyword introduces them."""
-    patterns = _QUOTED_LISTED if is_code else (*_QUOTED_LISTED, *_LISTED)
+    patterns = _QUOTED_BIP39 if is_code else (*_QUOTED_BIP39, *_UNQUOTED_BIP39)
     for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
-        listed = [*takewhile(lambda word: word[0] in SEED_WORDS, _LETTERS.finditer(text, *match.span(1)))]
+        listed = [*takewhile(lambda word: word[0] in BIP39_WORDS, _LETTERS.finditer(text, *match.span(1)))]
         words = [word[0] for word in listed]
-        if len(words) in _LISTED_LENGTHS and len(set(words)) >= len(words) - 2 and words != sorted(words):
+        if len(words) in _BIP39_LENGTHS and len(set(words)) >= len(words) - 2 and words != sorted(words):
             yield SecretSpan(listed[0].start(), listed[-1].end(), "recovery phrase")
 
 
-def is_phrase_of_words(phrase: str) -> bool:
-    """Whether a text has as many distinct words as a seed phrase, and is not a sentence."""
+def has_form_of_seed_phrase(phrase: str) -> bool:
+    """Whether a text has as many distinct words as a seed phrase, of whatever list, and is not a sentence."""
     words = phrase.split()
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
 
 
-def is_mostly_listed(phrase: str) -> bool:
+def is_mostly_bip39(phrase: str) -> bool:
     """Whether most words of a text are in the BIP 39 list: some wallets have lists of their own."""
     words = phrase.split()
-    return sum(word in SEED_WORDS for word in words) >= len(words) * _MOSTLY
+    return sum(word in BIP39_WORDS for word in words) >= len(words) * _MIN_BIP39_SHARE
 
 
 def _disk_key_spans(text: str) -> Iterator[SecretSpan]:
@@ -61,14 +61,14 @@ def _disk_key_spans(text: str) -> Iterator[SecretSpan]:
         yield SecretSpan(match.start() - _GROUP, match.end(), "recovery key")
 
 
-def are_codes(text: str) -> bool:
+def is_list_of_codes(text: str) -> bool:
     """Whether a text is a list of codes of one form, and nothing else."""
     codes = text.split()
     forms = {(len(code), code.count("-")) for code in codes}
     return len(codes) >= _MIN_CODES and len(forms) == 1 and all(map(_CODE_ALONE.fullmatch, codes))
 
 
-SEED_WORDS: Final = frozenset(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())
+BIP39_WORDS: Final = frozenset(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())
 _LENGTHS: Final = frozenset((12, 13, 15, 18, 21, 24, 25))
 _MIN_CODES: Final = 5
 _GRAMMAR: Final = frozenset(
@@ -82,11 +82,11 @@ _PHRASES: Final = tuple(
     LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
     for mark in ("\n", ":", "=", '"', "'", ">", r"\A")
 )
-_MOSTLY: Final = 0.7
-_LISTED_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
+_MIN_BIP39_SHARE: Final = 0.7
+_BIP39_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
 _LETTERS: Final = LazyPattern(r"[a-z]{3,8}")
-_QUOTED_LISTED: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))
-_LISTED: Final = (
+_QUOTED_BIP39: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))
+_UNQUOTED_BIP39: Final = (
     *(LazyPattern(rf"{start}[ \t>*-]{{0,8}}({_WORDS})(?![a-z])") for start in (r"\A", r"\n", ": ", "= ", " are ")),
     LazyPattern(
         r"1(?<![\w.]1)[.):]?[ \t]{1,4}([a-z]{3,8}+(?:[\s,|]{1,8}+\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+){11,23}+)(?![a-z])"
