@@ -9,7 +9,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.secrets.recovery import SEED_WORDS
+from directory_indexer.secrets.recovery import BIP39_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,7 +82,7 @@ def _value(kind: str, chance: random.Random) -> str:
     if maker := _MAKERS.get(kind):
         return maker(chance)
     if words := re.fullmatch(r"seed(\d+)", kind):
-        return " ".join(chance.sample(sorted(SEED_WORDS), int(words[1])))
+        return " ".join(chance.sample(sorted(BIP39_WORDS), int(words[1])))
     found = re.fullmatch(r"(b64u_|b64_|an|AN|hex|digits|letters)(\d+)", kind)
     assert found, kind
     return _random(chance, _ALPHABETS[found[1]], int(found[2]))

@@ -26,7 +26,7 @@ from directory_indexer.storage.documents.runs import Outcome, Phase
 with lazily:
     from directory_indexer.core.files import FileFailure, SkippedFile
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+    from directory_indexer.indexing.report import IndexReport, WorkEstimate
     from directory_indexer.storage.documents.runs import RunRecord
     from directory_indexer.storage.registry.operations import OperationRow
     from directory_indexer.storage.registry.stored_documents import StoredDocument
@@ -259,7 +259,7 @@ def run_report(report: IndexReport) -> RunReport:
     )
 
 
-def plan_answer(plans: Sequence[Plan], estimate: EmbeddingEstimate) -> PlanAnswer:
+def plan_answer(plans: Sequence[Plan], estimate: WorkEstimate) -> PlanAnswer:
     """Return the record of the plan of a run."""
     counts_by_plan = [_plan_counts(plan) for plan in plans]
     totals = Counter[str]()

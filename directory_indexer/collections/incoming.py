@@ -1,7 +1,7 @@
 """Reading of a backup for a restore: its files, opened safely, and the settings and keys that need consent.
 
 Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
-leads out of it, and the copy, which nobody else can change, is what is examined.
+leads out of it. Databases, settings and keys are examined in the copy, which nobody else can change.
 
 Settings and keys that run commands, name addresses or open the index are accepted only with consent. Settings on the
 list below are harmless; all others need consent, including those that a later version adds.
@@ -152,11 +152,11 @@ def make_parent_directories(root: Path, parts: tuple[str, ...]) -> Path:
     return place
 
 
-def require_own_database(name: BackupFile, copy: Path) -> None:
-    """Ensure that dirindex can have written the copy of a database.
+def require_written_by_dirindex(name: BackupFile, copy: Path) -> None:
+    """Ensure that the copy of a file, if it is a database, has the tables and rows that dirindex writes.
 
     Raises:
-        StoreError: it cannot.
+        StoreError: it has others, or is damaged.
     """
     make = _DATABASES.get(copy_name := PurePosixPath(name).name)
     if make is None or name == CONFIGURATION_FILE:

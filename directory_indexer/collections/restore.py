@@ -34,7 +34,7 @@ from directory_indexer.collections.incoming import (
     make_parent_directories,
     new_or_changed_keys,
     parse_incoming_settings,
-    require_own_database,
+    require_written_by_dirindex,
 )
 from directory_indexer.config import DEFAULT, config_of_collection, team_directory
 from directory_indexer.core.errors import ConsentNeededError, StoreError
@@ -256,7 +256,7 @@ def _copy_staged_file(staging: _Staging, name: BackupFile) -> None:
     part, *rest = name.split("/")
     target = make_parent_directories(staging.staged(part), tuple(rest))
     staging.source.copy(name, staging.manifest.files[name], target)
-    require_own_database(name, target)
+    require_written_by_dirindex(name, target)
     sync_path(target)
 
 

@@ -1,7 +1,7 @@
-"""Search in several collections and in named scopes: each is searched separately, and hits are merged by score.
+"""Search in several collections, each of which is searched separately, and the directories of their named scopes.
 
-Scores are absolute, from 0 to 1, so hits of several collections can be compared. Word frequencies are counted in each
-collection: no score reveals anything about another one.
+Hits are merged by score: scores are absolute, from 0 to 1. Word frequencies are counted in each collection, so no score
+reveals anything about another one.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def search_collections(
                     )
                 )
                 continue
-            hits = add_document_ids(opened, result.hits)
+            hits = add_ids_and_drop_deleted(opened, result.hits)
             notes = tuple(prefix_note(note, name) for note in result.notes) if len(names) > 1 else result.notes
             summary = opened.app.status.checked(result.summary) if is_named else result.summary
             results.append(
@@ -96,8 +96,8 @@ def merge_results(
     )
 
 
-def add_document_ids(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Add document ids to hits in sent documents; omit documents being deleted."""
+def add_ids_and_drop_deleted(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Return hits with the ids of sent documents, without hits in documents that are being deleted."""
     directory = documents_of(opened.app.loaded)
     # Sent documents are identified by their ids, and may be being deleted.
     hits = [hit._replace(also_in=tuple(path for path in hit.also_in if not lies_in(path, directory))) for hit in hits]
@@ -136,7 +136,7 @@ def scopes_of_collection(collections: Collections, collection: str) -> Scopes:
     return Scopes(collections.app.registry, name)
 
 
-def directories_of_scope(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
+def directories_of_named_scope(collections: Collections, collection: str, scope: str) -> tuple[FilePath, ...]:
     """Return the directories of a scope of a collection.
 
     Raises:

@@ -31,8 +31,8 @@ def resolve_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[F
     return [absolute if absolute in tracked else resolved_path(path) for path, absolute in absolute_paths]
 
 
-def tracked_roots(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
-    """Return the directories at `paths`; without any, all tracked ones.
+def roots_or_all_tracked(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
+    """Return these directories, which may be new ones; without any, all that are tracked.
 
     Raises:
         UsageError: a path is not a directory, or nothing is tracked.

@@ -1,8 +1,8 @@
 """Batches of files written in one transaction: members of containers before the containers themselves.
 
-A container that was not read completely is therefore read again. Files with the bytes of one in a clone or work tree
-are detected, and their text is not written again; other files are parsed, and if the result is the text of another
-file, it is still stored once.
+A container that was not read completely is therefore read again. A file with the same bytes at the same relative path
+in another tracked directory, such as a clone or work tree, shares its text without being parsed. Other files are
+parsed; if the result is the text of another file, it is still stored once.
 """
 
 from __future__ import annotations
@@ -129,25 +129,25 @@ class Batch:
         return 0
 
 
-class SharedBlock(NamedTuple):
-    """A block of files to read: those that share a text now, and the rest, which must be parsed."""
+class BlockOfFiles(NamedTuple):
+    """A block of files of a plan: those that now share a text, and the rest, which must be parsed."""
 
     shared: tuple[SharedFile, ...]
     rest: tuple[ParseRequest, ...]
 
 
 class TextSharing:
-    """Finds files that other tracked directories have in the same place; the caller holds the write lock."""
+    """Finds files that another tracked directory has at the same relative path; the caller holds the write lock."""
 
     def __init__(self, docstore: DocStore, policy: Callable[[], ParsePolicy], *, recipe: int) -> None:
         self._docstore = docstore
         self._policy = policy
         self._recipe = recipe
 
-    def blocks(self, directory_id: int, plan: Plan, *, must_stop: Callable[[], bool]) -> Iterator[SharedBlock]:
+    def blocks(self, directory_id: int, plan: Plan, *, must_stop: Callable[[], bool]) -> Iterator[BlockOfFiles]:
         """Yield blocks of the files to read, each in a transaction of its own, until stopped."""
         if not self._may_share_texts(plan):
-            yield SharedBlock((), plan.requests)
+            yield BlockOfFiles((), plan.requests)
             return
         for start in range(0, len(plan.requests), _FILES_PER_BLOCK):
             if must_stop():
@@ -160,7 +160,7 @@ class TextSharing:
         with self._docstore.snapshot() as snapshot:
             return len(snapshot.directories.all()) > 1
 
-    def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> SharedBlock:
+    def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> BlockOfFiles:
         with self._docstore.snapshot() as snapshot:
             places = snapshot.shared_texts.positions_of_shareable(
                 plan.directory, [request.source for request in requests]
@@ -173,12 +173,12 @@ class TextSharing:
                 if (file := _hash_file_to_share(requests[position], policy, passage.open_file))
             ]
         if not unchanged:
-            return SharedBlock((), tuple(requests))
+            return BlockOfFiles((), tuple(requests))
         with self._docstore.transaction() as transaction:
             shared = transaction.files.insert_sharing(
                 FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_sent_document, policy)
             )
-        return SharedBlock(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
+        return BlockOfFiles(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
 
 
 def _hash_file_to_share(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:

@@ -1,4 +1,4 @@
-"""Index runs: the tracked directories, what may be done to them, and one run at a time."""
+"""Index runs over the tracked directories, one at a time; plans and estimates of runs; removal of directories."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from directory_indexer.indexing.directory_plans import (
     require_forgettable,
     require_not_reserved,
     resolve_roots,
-    tracked_roots,
+    roots_or_all_tracked,
 )
 from directory_indexer.indexing.options import Effort, IndexOptions, IndexParts, RebuildPolicy, ServiceChecks, Throttle
 from directory_indexer.indexing.planner import Plan
-from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+from directory_indexer.indexing.report import IndexReport, WorkEstimate
 from directory_indexer.indexing.runs import Run, StoppedWhileYieldingError, hold_write_lock, recorded_run
 from directory_indexer.indexing.updater import Updater, describe_error
 from directory_indexer.storage.documents import IndexScope
@@ -98,6 +98,8 @@ class Indexer:
     ) -> IndexReport:
         """Update the index of these directories, or without any of all tracked ones, and of nothing else.
 
+        Between batches, `stop_reason` is asked for the outcome with which to end early; None means to go on.
+
         Raises:
             UsageError: a path is not a directory, or nothing is tracked.
             OverlapError: a path lies inside or around a tracked directory.
@@ -116,7 +118,7 @@ class Indexer:
             start = self._read_state_at_start()
             if start.is_paused and options.unless_paused:
                 return IndexReport(outcome=Outcome.PAUSED)
-            roots = [] if options.waiting_only else tracked_roots(requested, start.tracked)
+            roots = [] if options.waiting_only else roots_or_all_tracked(requested, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
             self._rebuild_policy.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
@@ -138,17 +140,17 @@ class Indexer:
             seconds = time.monotonic() - started
             return updater.state.report._replace(outcome=outcome, seconds=seconds, files=files, skip_reasons=reasons)
 
-    def tracked(self, paths: Sequence[str]) -> list[FilePath]:
-        """Return the tracked directories at `paths`; without any, all of them."""
+    def roots(self, paths: Sequence[str]) -> list[FilePath]:
+        """Return the directories that a run for these paths covers, tracked or new; without any, all tracked ones."""
         tracked = self._tracked_directories()
-        return tracked_roots(resolve_roots(paths, tracked), tracked)
+        return roots_or_all_tracked(resolve_roots(paths, tracked), tracked)
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Return the plans of `index` for these paths, without changing or locking anything."""
-        return [self.directory_plans.of(root, IndexOptions(has_consent=True)) for root in self.tracked(paths)]
+        return [self.directory_plans.of(root, IndexOptions(has_consent=True)) for root in self.roots(paths)]
 
-    def addition(self, path: str, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
-        """Return the plan for a directory that is not tracked yet, and whether it is complete.
+    def plan_addition(self, path: str, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
+        """Return the plan for the addition of a directory, and whether it is complete or was stopped.
 
         Raises:
             UsageError: it is not a directory, or must not be tracked.
@@ -156,14 +158,14 @@ class Indexer:
             ConflictError: it is tracked.
             RootUnavailableError: it cannot be read.
         """
-        [root] = self.tracked([path])
+        [root] = self.roots([path])
         if root in self._tracked_directories():
             raise ConflictError(f"{display(root)} is tracked already")
         require_not_reserved([root], self._policy.walk)
         return self.directory_plans.plan_of_untracked(root, must_stop=must_stop)
 
-    def estimate(self, plans: Sequence[Plan]) -> EmbeddingEstimate:
-        """Estimate how many tokens a run would embed: those of waiting chunks, and of the files to read."""
+    def estimate_work(self, plans: Sequence[Plan]) -> WorkEstimate:
+        """Estimate the work of a run: tokens to embed, in waiting chunks and in files to read, and pages for OCR."""
         scope = IndexScope(tuple(plan.directory for plan in plans))
         current = self._policy.fingerprint
         with self._docstore.snapshot() as snapshot:
@@ -171,10 +173,10 @@ class Indexer:
             built = Fingerprint.from_json(stored) if stored else current
             n_pages = snapshot.scans.counts(scope).n_waiting
             n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=built.embedding == current.embedding)
-        n_tokens += sum(map(n_text_bytes, plans)) // BYTES_PER_TOKEN
+        n_tokens += sum(map(estimate_text_bytes, plans)) // BYTES_PER_TOKEN
         cost = self._parts.recogniser().reading.cost(n_pages) if n_pages else ""
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
-        return EmbeddingEstimate(current.embedding, n_tokens, current.differences(built), n_pages, cost, n_possible)
+        return WorkEstimate(current.embedding, n_tokens, current.differences(built), n_pages, cost, n_possible)
 
     def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None, wait: bool = True) -> int:
         """Stop tracking a directory and remove its files from the index; return how many files had text.
@@ -284,8 +286,8 @@ def _describe_failure(check: Callable[[], None]) -> str:
     return ""
 
 
-def n_text_bytes(plan: Plan) -> int:
-    """Estimate the size of the text to be read."""
+def estimate_text_bytes(plan: Plan) -> int:
+    """Estimate the size of the text that a run would read, by the sizes of files other than images and audio."""
     return sum(_bytes_without_holes(request.source) for request in plan.requests if not is_media(request.source.path))
 
 
@@ -301,7 +303,7 @@ def _bytes_without_holes(source: SourceFile) -> int:
 
 
 def _require_space(plans: Sequence[Plan], place: Path, *, has_consent: bool) -> None:
-    needed = BYTES_PER_TEXT_BYTE * sum(map(n_text_bytes, plans))
+    needed = BYTES_PER_TEXT_BYTE * sum(map(estimate_text_bytes, plans))
     free = shutil.disk_usage(place).free
     if needed > _MAX_DISK_SHARE * free and not has_consent:
         raise ConsentNeededError(

@@ -12,13 +12,13 @@ from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.statistics import FileCounts
 
 
-class EmbeddingEstimate(NamedTuple):
-    """An estimate of a run: the tokens to embed, the embedder, and what changed settings make it rebuild.
+class WorkEstimate(NamedTuple):
+    """The estimated work of a run: the tokens to embed, the embedder, and what changed settings make it rebuild.
 
     All counts are of the directories that the run would cover.
 
-    `n_pages` wait for OCR, and `pages_cost` is what a configured service charges for them. Neither
-    includes the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
+    `n_pages` wait for OCR, and `pages_cost` is the price of a configured service for them, the only money in here.
+    Neither includes the pages of `n_possible_scans`, the PDFs and pictures that are still to be read.
     """
 
     space_name: str

@@ -52,7 +52,9 @@ class StoppedWhileYieldingError(Exception):
 class Run:
     """A run in progress: its progress for the user and other processes, and whether it must stop.
 
-    It embeds and recognises only what lies in its `scope`, which grows by those of runs that it gave way to.
+    It embeds and recognises only what lies in its `scope`, which grows by those of runs that it gave way to. After each
+    batch, `stop_reason` returns the outcome with which its caller wants it to end, or None; another process can request
+    one, too. `must_stop` is whether there is one.
     """
 
     def __init__(
@@ -84,15 +86,15 @@ class Run:
     @property
     def outcome(self) -> Outcome:
         """Return the outcome of the run if it ended now."""
-        reason = self._stop_cause()
-        if reason is not None and not (reason is Outcome.PAUSED and self._has_done_all):
-            return reason
+        requested = self._requested_outcome()
+        if requested is not None and not (requested is Outcome.PAUSED and self._has_done_all):
+            return requested
         return Outcome.FAILED if self._failures else Outcome.COMPLETED
 
     @property
     def message(self) -> str:
         """Return the reason of that outcome."""
-        reasons = (_STOP_REQUESTED_MESSAGE,) if self._requested_outcome() is Outcome.INTERRUPTED else ()
+        reasons = (_STOP_REQUESTED_MESSAGE,) if self._outcome_in_file() is Outcome.INTERRUPTED else ()
         return "; ".join((*reasons, *self._failures))
 
     def counts(self) -> dict[str, int]:
@@ -108,7 +110,7 @@ class Run:
     @property
     def must_stop(self) -> bool:
         """Whether the run should end after the current batch."""
-        return self._stop_cause() is not None
+        return self._requested_outcome() is not None
 
     def fail(self, message: str) -> None:
         """Record a failure without stopping the run."""
@@ -165,14 +167,13 @@ class Run:
         """Yield the write lock to waiting runs, and continue afterwards.
 
         Raises:
-            GaveWayError: it was stopped meanwhile.
+            StoppedWhileYieldingError: it was stopped meanwhile.
         """
         progress, listener = self.progress, self._listener
 
         def while_waiting() -> None:
-            listener(
-                progress._replace(phase=Phase.WAITING, waits_for=describe_writer(self._docstore, but=self._run_id))
-            )
+            writer = describe_writer(self._docstore, except_run_id=self._run_id)
+            listener(progress._replace(phase=Phase.WAITING, waits_for=writer))
             if self.must_stop:
                 raise StoppedWhileYieldingError
 
@@ -198,10 +199,10 @@ class Run:
             self._span.end()
             self._entered, self._span = phase, spans.start_span(phase)
 
-    def _stop_cause(self) -> Outcome | None:
-        return self._requested_outcome() or self._stop_reason()
-
     def _requested_outcome(self) -> Outcome | None:
+        return self._outcome_in_file() or self._stop_reason()
+
+    def _outcome_in_file(self) -> Outcome | None:
         """Return the outcome that another process requested; looking for its file takes a few microseconds."""
         if self._requested is None:
             with contextlib.suppress(OSError, ValueError):  # no request, or one of another version of dirindex
@@ -270,11 +271,11 @@ def hold_write_lock(
         yield lock
 
 
-def describe_writer(docstore: DocStore, *, but: int | None = None) -> str:
-    """Describe the process that holds the write lock, and its progress; it is not the run `but`."""
+def describe_writer(docstore: DocStore, *, except_run_id: int | None = None) -> str:
+    """Describe the process that holds the write lock, and its progress, unless its run is the excepted one."""
     with docstore.snapshot() as snapshot:
         latest = snapshot.runs.latest(1)
-    runs = [run for run in latest if run.id != but and run.outcome is None]
+    runs = [run for run in latest if run.id != except_run_id and run.outcome is None]
     if not runs:
         return "another process is writing to the index"
     run, progress = runs[0], runs[0].progress

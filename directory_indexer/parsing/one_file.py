@@ -38,7 +38,7 @@ with lazily:
     from directory_indexer.parsing.worker import is_memory_limited
     from directory_indexer.ranking.language_table import language_of_document
     from directory_indexer.secrets.recovery import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
-    from directory_indexer.secrets.redaction import Redaction, redact_document
+    from directory_indexer.secrets.redaction import RedactedDocument, redact_document
 
 _KEY_STORE_HEAD_BYTES = 1 << 16
 _WEB_PAGE_KIND = "html"
@@ -134,7 +134,9 @@ def outcome_of(
         return FileFailure(path, Stage.EXTRACT, format_origin(error))
 
 
-def extract_redacted(path: FilePath, content: bytes, extract: Callable[[], Document], policy: ParsePolicy) -> Redaction:
+def extract_redacted(
+    path: FilePath, content: bytes, extract: Callable[[], Document], policy: ParsePolicy
+) -> RedactedDocument:
     """Extract a document and mask its secrets.
 
     Raises:
@@ -142,7 +144,7 @@ def extract_redacted(path: FilePath, content: bytes, extract: Callable[[], Docum
         ExtractionError: raised by the extractor.
     """
     if policy.include_secrets:
-        return Redaction(extract())
+        return RedactedDocument(extract())
     if kind := kind_of_secret_container(content[:_KEY_STORE_HEAD_BYTES]):
         raise SkipFileError(SkipReason.SECRET, kind)
     document = extract()

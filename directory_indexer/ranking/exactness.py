@@ -115,8 +115,8 @@ class TypedText:
         """Whether the words of the index leave out some characters of the query."""
         return any(not re.fullmatch(r"[^\W_]+", word) for word in self._needles)
 
-    def may_be_higher(self, share: float) -> bool:
-        """Whether the level of a passage depends on more than the share of the words that it has.
+    def level_may_differ(self, share: float) -> bool:
+        """Whether the level of a passage may be other than the share of the words that it has.
 
         A passage that lacks some of them cannot have all of them in a row.
         """
@@ -128,7 +128,9 @@ class TypedText:
         1 stands for all words, less than 1 for their `share` of the information, 2 for all words with their
         punctuation, 3 for the whole query in a row. `names` is the text above the passage, in which words count less.
         """
-        if not self.may_be_higher(share) or (share < 1 and not (self._may_have_row(text) or self._may_have_row(names))):
+        if not self.level_may_differ(share) or (
+            share < 1 and not (self._may_have_row(text) or self._may_have_row(names))
+        ):
             return share
         haystack = f"{_fold_case_and_blanks(text)}\n{_fold_case_and_blanks(names)}"
         if self._row and self._row.search(haystack):
@@ -144,24 +146,30 @@ class TypedText:
         return not text.isascii() or all(word in lowered for word in self._in_row)
 
 
-def step_weights(plan: MatchPlan) -> tuple[float, float, float]:
-    """Return the weight of each level for the only passage that reaches it.
+class LevelWeights(NamedTuple):
+    """The weights of the levels, in their order, each for the only passage that reaches it."""
+
+    all_words: float
+    literal: float
+    in_row: float
+
+
+def weights_of_levels(plan: MatchPlan) -> LevelWeights:
+    """Return the weights of the levels for a query.
 
     The words of a topic occur together in many passages: three or more of them are evidence only if one is rare, or in
     a row.
     """
     if len(plan.typed) < _MIN_TOPIC_WORDS:
-        return _STEP_WEIGHTS
+        return _LEVEL_WEIGHTS
     rarest = max(word.information for word in plan.typed) / math.log(plan.n_chunks + 2)
-    all_words, literal, in_row = _STEP_WEIGHTS
     topic = _TOPIC_SHARE * min(rarest, 1.0) ** _CERTAINTY
-    return all_words * topic, literal * topic, in_row
+    return LevelWeights(_LEVEL_WEIGHTS.all_words * topic, _LEVEL_WEIGHTS.literal * topic, _LEVEL_WEIGHTS.in_row)
 
 
-def level_weights(levels: Sequence[float], n_chunks: int, steps: Sequence[float]) -> list[float]:
-    """Return the weights of the levels of passages: each step adds the information that so few passages reach it.
+def weights_of_passages(levels: Sequence[float], n_chunks: int, weights: LevelWeights) -> list[float]:
+    """Return the weight of each passage by its level: every level adds the information that so few passages reach it.
 
-    `steps` are the weights of the levels for the only passage that reaches them.
     A higher level never weighs less, and the only passage with all of the query weighs most.
     """
     highest = math.log(max(n_chunks, len(levels)) + 1)
@@ -172,9 +180,9 @@ def level_weights(levels: Sequence[float], n_chunks: int, steps: Sequence[float]
 
     return [
         math.fsum(
-            weight * min(level, 1.0) ** _CERTAINTY * information(min(level, step))
-            for step, weight in enumerate(steps, start=1)
-            if level > step - 1
+            weight * min(level, 1.0) ** _CERTAINTY * information(min(level, reached))
+            for reached, weight in enumerate(weights, start=1)
+            if level > reached - 1
         )
         for level in levels
     ]
@@ -202,8 +210,8 @@ _HIGHEST_LEVEL: Final = 3
 _CERTAINTY: Final = 8
 """Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
 
-_STEP_WEIGHTS: Final = (1.2, 0.6, 1.2)
-"""The weight of each level for the only passage that reaches it; docs/ranking-results.md compares other values."""
+_LEVEL_WEIGHTS: Final = LevelWeights(all_words=1.2, literal=0.6, in_row=1.2)
+"""docs/ranking-results.md compares other values."""
 
 _MIN_TOPIC_WORDS: Final = 3
 _TOPIC_SHARE: Final = 0.5

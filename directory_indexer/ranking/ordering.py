@@ -51,12 +51,12 @@ def rank(
     *,
     limit: int,
     model: Model,
-    likeness: SimilarityFunction | None = None,
+    similarity_of: SimilarityFunction | None = None,
 ) -> Ranking:
     """Order candidates by how well they answer the query, and scale their scores by the quality of the best.
 
     The order of the first hits does not depend on `limit`, so that a longer answer continues a shorter one. If words
-    alone leave it uncertain whether a good hit exists, `likeness` decides.
+    alone leave it uncertain whether a good hit exists, `similarity_of` decides.
     """
     copies = _group_copies(candidates)
     distinct = [first for first, *_ in copies]
@@ -71,7 +71,7 @@ def rank(
     # Whether a good hit exists does not depend on penalties.
     best_matches = sorted(bands[0], key=lambda match: -match.score - match.penalty)
     by_itself = _best_quality(best_matches)
-    quality = recalibrated_quality(by_itself, plan, best_matches, likeness)
+    quality = recalibrated_quality(by_itself, plan, best_matches, similarity_of)
     ordered = [entry for band in bands for entry in _apply_same_file_penalty(band)]
     hidden = Counter(match.candidate.path for _, match in ordered[limit:])
     # A passage that ranks behind code for its kind alone keeps its score.
@@ -233,15 +233,15 @@ SimilarityFunction = Callable[[str, Sequence[str]], float | None]
 
 
 def recalibrated_quality(
-    quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate], likeness: SimilarityFunction | None
+    quality: float, plan: MatchPlan, best: Sequence[ScoredCandidate], similarity_of: SimilarityFunction | None
 ) -> float:
     """Return the quality of the best passages, corrected by their similarity where it rests on words alone."""
-    if likeness is None or not _is_uncertain(quality, plan, best):
+    if similarity_of is None or not _is_uncertain(quality, plan, best):
         return quality
     passages = [scored.candidate for scored in best if _is_readable(scored.candidate)][:_N_COMPARED_PASSAGES]
     if not passages:
         return quality
-    similarity = likeness(plan.query.meaning, [f"{passage.heading}\n{passage.text}" for passage in passages])
+    similarity = similarity_of(plan.query.meaning, [f"{passage.heading}\n{passage.text}" for passage in passages])
     if similarity is None:
         return quality
     return min(quality * math.exp(_STEEPNESS * (similarity - _neutral_similarity(passages))), _CERTAIN_QUALITY)

@@ -52,18 +52,23 @@ class TypedWord(NamedTuple):
 
 
 class MatchPlan(NamedTuple):
-    """A query in the words of one index: its FTS5 expression, if there are words to search for, and its terms.
+    """A query in the words of one index: FTS5 expressions that find its chunks, and terms that rank them.
 
-    Every hit must match each expression of `required`, and none of `forbidden`, whichever list it comes from. Where
-    some words are in very many chunks, `narrow` matches only chunks with the others but weighs all words: it finds
-    enough for most answers, nearly the same best ones as `expression`, in a fraction of the time. `rare` matches only
-    words that are in few chunks, `together` chunks with all words, and `named` the rarest words in headings, titles and
-    paths.
+    The expressions, each None or empty where it does not apply, match
 
-    `branches` are the terms of what `OR` joins, group by group: a passage must match one branch of each group.
+    - `expression`: any of the words, if there are words to search for;
+    - `narrow`: any of the rarest words, as many as are in enough chunks. All words weigh, so that it finds nearly the
+      same best chunks as `expression`, in a fraction of the time if some words are in very many chunks;
+    - `rare`: any of the words that are in few chunks; all words weigh;
+    - `together`: all words;
+    - `named`: any of the rarest words, in headings, titles and paths;
+    - `exact`: the words in a row, or all words as they were typed;
+    - `required`: conditions, all of which every hit must match, whichever list it comes from;
+    - `forbidden`: conditions, none of which a hit may match.
 
-    `typed` are the words of a query that names something rather than asks about it, `row` all of its words in a row;
-    `exact` matches the chunks with either.
+    `terms` are the words with their frequencies in `n_chunks` chunks. `branches` are the terms of what `OR` joins,
+    group by group: a passage must match one branch of each group. `typed` are the words of a query that names something
+    rather than asks about it, `row` all of its words in their order.
     """
 
     query: Query

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.paths import display
 from directory_indexer.ranking.candidates import REFERENCE_SCALE, Candidate, CosineScale, Model, tie_breaker
-from directory_indexer.ranking.exactness import NAMED_LEVEL, TypedText, level_weights, step_weights
+from directory_indexer.ranking.exactness import NAMED_LEVEL, TypedText, weights_of_levels, weights_of_passages
 from directory_indexer.ranking.features import Matcher, TextMatch
 from directory_indexer.ranking.languages import NAMES_OF_ALL, differs_in_language, has_latin_letters
 from directory_indexer.ranking.plan import MatchPlan
@@ -124,11 +124,11 @@ def _exactness(
     typed = TypedText(plan)
     levels = [
         typed.level(candidate.text, f"{candidate.heading}\n{candidate.title}\n{display(candidate.path)}", match.typed)
-        if typed.may_be_higher(match.typed)
+        if typed.level_may_differ(match.typed)
         else match.typed
         for candidate, match in zip(candidates, matches, strict=True)
     ]
-    return level_weights(levels, plan.n_chunks, step_weights(plan)), levels
+    return weights_of_passages(levels, plan.n_chunks, weights_of_levels(plan)), levels
 
 
 def _calibrated_cosines(language: str, candidates: Sequence[Candidate], model: Model) -> list[float]:

@@ -223,7 +223,7 @@ def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: Se
     if not ids:
         return {}
     plan = MatchPlan(Query(request.query, ""), None)
-    chunks = snapshot.chunks.of_newest_files(json.dumps(ids), limit=len(ids))
+    chunks = snapshot.chunks.first_chunks_of_newest_files(json.dumps(ids), n_files=len(ids))
     passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, NO_EXPLANATION), plan) for chunk in chunks)
     return {hit.path: hit for hit in make_hits(passages, excerpt_chars=request.excerpt_chars)}
 

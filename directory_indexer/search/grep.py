@@ -128,7 +128,7 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
     scope = files_in_scope(snapshot, request)
     lookup = None if request.invert else plan_lookup(pattern.clauses, snapshot.words)
     texts = _all_texts(snapshot, scope) if lookup is None else _matching_texts(snapshot, scope, lookup, request)
-    read = (FileReader(file, pattern, request).read(stretches) for file, stretches in texts)
+    read = (FileReader(file, pattern, request).read(line_ranges) for file, line_ranges in texts)
     return Grep((matches for matches in read if matches is not None), lookup is not None)
 
 
@@ -186,19 +186,19 @@ def _as_search_request(request: GrepRequest) -> tuple[SearchRequest, Query]:
 
 def _all_texts(snapshot: Snapshot, scope: ScopedFiles) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
     for file in snapshot.files.texts(scope.as_json):
-        yield file, snapshot.stretches.of_file(file.holder_id)
+        yield file, snapshot.line_ranges.whole_text(file.holder_id)
 
 
 def _matching_texts(
     snapshot: Snapshot, scope: ScopedFiles, lookup: WordLookup, request: GrepRequest
 ) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
-    stretches: dict[int, list[LineRange]] = {}
-    for stretch in snapshot.stretches.holding(lookup):
-        if scope.holder_ids is None or stretch.file_id in scope.holder_ids:
-            stretches.setdefault(stretch.file_id, []).append(stretch)
+    line_ranges: dict[int, list[LineRange]] = {}
+    for line_range in snapshot.line_ranges.candidates(lookup):
+        if scope.holder_ids is None or line_range.file_id in scope.holder_ids:
+            line_ranges.setdefault(line_range.file_id, []).append(line_range)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.texts(ids_of_sharing_files(snapshot, scope, stretches)):
-        yield file, snapshot.stretches.of_file(file.holder_id) if shows_context else stretches[file.holder_id]
+    for file in snapshot.files.texts(ids_of_sharing_files(snapshot, scope, line_ranges)):
+        yield file, snapshot.line_ranges.whole_text(file.holder_id) if shows_context else line_ranges[file.holder_id]
 
 
 def ids_of_sharing_files(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
@@ -217,41 +217,41 @@ class FileReader:
         self._pattern = pattern
         self._request = request
 
-    def read(self, stretches: Iterable[LineRange]) -> GrepMatches | None:
+    def read(self, line_ranges: Iterable[LineRange]) -> GrepMatches | None:
         """Return the matching lines; None if there are none."""
         lines: list[GrepLine] = []
         n_matches = 0
         raise_if_cancelled()
-        for stretch in stretches:
-            matches = self._matching_spans(stretch, n_matches)
+        for line_range in line_ranges:
+            matches = self._matching_spans(line_range, n_matches)
             n_matches += len(matches)
-            lines += self._grep_lines(stretch, matches)
+            lines += self._grep_lines(line_range, matches)
         return GrepMatches(self._file.path, self._file.kind, tuple(lines), n_matches) if n_matches else None
 
-    def _matching_spans(self, stretch: LineRange, n_before: int) -> Sequence[LineSpan]:
-        lines = matching_lines(stretch.text, self._pattern, first_line=stretch.start_line)
+    def _matching_spans(self, line_range: LineRange, n_before: int) -> Sequence[LineSpan]:
+        lines = matching_lines(line_range.text, self._pattern, first_line=line_range.start_line)
         if self._request.invert:
-            lines = other_lines(stretch.text, lines, first_line=stretch.start_line)
+            lines = other_lines(line_range.text, lines, first_line=line_range.start_line)
         most = self._request.max_count
         return list(islice(lines, None if most is None else most - n_before))
 
-    def _grep_lines(self, stretch: LineRange, spans: Sequence[LineSpan]) -> Iterator[GrepLine]:
+    def _grep_lines(self, line_range: LineRange, spans: Sequence[LineSpan]) -> Iterator[GrepLine]:
         if not spans or not (self._request.before or self._request.after):
-            return (self._line(stretch, line, is_found=True) for line in spans)
-        return self._with_context(stretch, [line.number for line in spans])
+            return (self._line(line_range, line, is_found=True) for line in spans)
+        return self._with_context(line_range, [line.number for line in spans])
 
-    def _with_context(self, stretch: LineRange, numbers: Sequence[int]) -> Iterator[GrepLine]:
+    def _with_context(self, line_range: LineRange, numbers: Sequence[int]) -> Iterator[GrepLine]:
         matching_numbers = set(numbers)
-        for line in all_lines(stretch.text, first_line=stretch.start_line):
+        for line in all_lines(line_range.text, first_line=line_range.start_line):
             # The first match that this line may be context of. Context lines are not listed: they may be millions.
             at = bisect_left(numbers, line.number - self._request.after)
             if at < len(numbers) and numbers[at] <= line.number + self._request.before:
-                yield self._line(stretch, line, is_found=line.number in matching_numbers)
+                yield self._line(line_range, line, is_found=line.number in matching_numbers)
 
-    def _line(self, stretch: LineRange, line: LineSpan, *, is_found: bool) -> GrepLine:
-        raw = stretch.text[line.start : line.end]
+    def _line(self, line_range: LineRange, line: LineSpan, *, is_found: bool) -> GrepLine:
+        raw = line_range.text[line.start : line.end]
         spans = self._spans(raw) if is_found and not self._request.invert else []
-        page = self._page(stretch, line.start + (spans[0][0] if spans else 0))
+        page = self._page(line_range, line.start + (spans[0][0] if spans else 0))
         spans = spans[: self._request.most_spans]
         if not raw.isascii():
             spans = [(len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans]
@@ -263,10 +263,10 @@ class FileReader:
         least = int(bool(self._page_starts))
         return list(islice(self._pattern.spans(raw), None if most is None else max(most, least)))
 
-    def _page(self, stretch: LineRange, at: int) -> int | None:
+    def _page(self, line_range: LineRange, at: int) -> int | None:
         if not self._page_starts:
             return None
-        return bisect_right(self._page_starts, stretch.start_char + len(stretch.text[:at].decode())) or 1
+        return bisect_right(self._page_starts, line_range.start_char + len(line_range.text[:at].decode())) or 1
 
 
 _ALL_TEXTS_READ_NOTE: Final = (

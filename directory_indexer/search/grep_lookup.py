@@ -1,8 +1,9 @@
-"""Lookup of lines by the words of the index that they must contain.
+"""Planning of the lookup of chunks that can contain a matching line, by the words of the index.
 
-A text that contains a literal has its words, whatever surrounds it. Characters that the analyzer may write differently,
-such as those with diacritics, are left out. For a partial word at its ends, the words of the vocabulary that contain it
-are known. The words in the fewest chunks decide; words in nearly all chunks are not looked up.
+A pattern requires clauses, which are sets of literals: a matching line contains one literal of each. A chunk that
+contains a literal has its words, whatever surrounds it. Characters that the analyzer may write differently, such as
+those with diacritics, are left out. A literal may begin or end within a word; the vocabulary has the words that contain
+such a part. The words in the fewest chunks decide; words in nearly all chunks are not looked up.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from directory_indexer.storage.documents.line_ranges import WordLookup
 
 
 class WordPiece(NamedTuple):
-    """A word of the index, or a part of one where the text does not include its beginning or end."""
+    """A word of a literal; if the literal may cut off its start or end, it stands for all words with this part."""
 
     text: str
-    begins: bool
-    ends: bool
+    has_start: bool
+    has_end: bool
 
     @property
     def is_word(self) -> bool:
         """Whether it is a whole word."""
-        return self.begins and self.ends
+        return self.has_start and self.has_end
 
 
-def alternative_pieces(text: str) -> list[tuple[WordPiece, ...]]:
-    """Split a text into rows of pieces; those of a row are consecutive words of the index."""
+def required_pieces(text: str) -> list[tuple[WordPiece, ...]]:
+    """Split a literal into rows of pieces. A chunk that contains it has all rows, each as consecutive words."""
     rows: list[tuple[WordPiece, ...]] = []
     row: list[WordPiece] = []
     for run in re.finditer(_RUN_PATTERN, "".join(map(_character_class, text))):
@@ -54,12 +55,12 @@ def alternative_pieces(text: str) -> list[tuple[WordPiece, ...]]:
 
 
 def _word_piece(text: str, start: int, end: int) -> Iterator[WordPiece]:
-    begins = start > 0 and _character_class(text[start - 1]) == " "
-    ends = end < len(text) and _character_class(text[end]) == " "
-    if not ends and not text[end - 1].isascii():
+    has_start = start > 0 and _character_class(text[start - 1]) == " "
+    has_end = end < len(text) and _character_class(text[end]) == " "
+    if not has_end and not text[end - 1].isascii():
         end -= 1  # a combining mark may follow and form one letter with it
     if start < end:
-        yield WordPiece(text[start:end].lower(), begins, ends)
+        yield WordPiece(text[start:end].lower(), has_start, has_end)
 
 
 def _grams(text: str, start: int, end: int) -> Iterator[WordPiece]:
@@ -68,9 +69,9 @@ def _grams(text: str, start: int, end: int) -> Iterator[WordPiece]:
         end -= 1
     letters = simplified(text[start:end])
     if len(letters) == 1:
-        yield WordPiece(letters, begins=True, ends=False)
+        yield WordPiece(letters, has_start=True, has_end=False)
     for at in range(len(letters) - 1):
-        yield WordPiece(letters[at : at + 2], begins=True, ends=True)
+        yield WordPiece(letters[at : at + 2], has_start=True, has_end=True)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -153,9 +154,9 @@ class _WordFinder:
         text = piece.text
         if piece.is_word:
             return list(self._vocabulary.counts((text,)).items())
-        if piece.begins:
+        if piece.has_start:
             return self._vocabulary.starting_with(text, limit=_MAX_WORDS + 1)
-        matches = self._vocabulary.holding(text, ends=piece.ends, limit=_MAX_WORDS + 1)
+        matches = self._vocabulary.holding(text, ends=piece.has_end, limit=_MAX_WORDS + 1)
         if matches.last_row is not None:
             self.last_row = min(matches.last_row, self.last_row or matches.last_row)
         return matches.words
@@ -176,13 +177,13 @@ def _clause_requirement(clause: Clause, vocabulary: Vocabulary, words: _WordFind
 
 
 def _text_requirement(text: str, vocabulary: Vocabulary, finder: _WordFinder) -> _Requirement | None:
-    rows = alternative_pieces(text)
-    words = [piece for row in rows for piece in row if piece.begins]
+    rows = required_pieces(text)
+    words = [piece for row in rows for piece in row if piece.has_start]
     known = [requirement for piece in words if (requirement := _piece_requirement(piece, finder)) is not None]
     max_chunks = vocabulary.n_chunks * _SMALL_SHARE
     if not any(requirement.n_chunks <= max_chunks for requirement in known):
         # Finding the words that contain a part takes a scan of all words.
-        parts = [piece for row in rows for piece in row if not piece.begins and len(piece.text) >= _MIN_PART_LENGTH]
+        parts = [piece for row in rows for piece in row if not piece.has_start and len(piece.text) >= _MIN_PART_LENGTH]
         known += [requirement for piece in parts if (requirement := _piece_requirement(piece, finder)) is not None]
     if not known:
         return None
@@ -200,18 +201,18 @@ def _piece_requirement(piece: WordPiece, finder: _WordFinder) -> _Requirement | 
         return _MATCHES_NOTHING
     words = (
         f"{_quote_for_fts(piece.text)} *"
-        if piece.begins and not piece.ends
+        if piece.has_start and not piece.has_end
         else _any_of_expression(word for word, _ in matches)
     )
     return _Requirement(words, words, n_chunks)
 
 
 def _phrase_expression(row: Sequence[WordPiece]) -> str:
-    """Return the phrase of the consecutive words of a row, without the one that it begins within."""
-    known = [piece for piece in row if piece.begins]
+    """Return the phrase of the consecutive words of a row, without a first word whose start is cut off."""
+    known = [piece for piece in row if piece.has_start]
     if len(known) <= 1:
         return ""
-    return f"{_quote_for_fts(' '.join(piece.text for piece in known))}{'' if known[-1].ends else ' *'}"
+    return f"{_quote_for_fts(' '.join(piece.text for piece in known))}{'' if known[-1].has_end else ' *'}"
 
 
 def _any_of_expression(words: Iterable[str]) -> str:

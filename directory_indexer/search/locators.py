@@ -34,7 +34,7 @@ def parse_locator(snapshot: Snapshot, text: str) -> FileLocator:
     whole = _resolve_path(text)
     if _exists(snapshot, whole):
         return FileLocator(whole)
-    for name, heading in _split_at_headings(text):
+    for name, heading in _split_at_hash_signs(text):
         if heading.strip() and _exists(snapshot, path := _resolve_path(name)):
             return FileLocator(path, heading=heading.strip())
     match = _RANGE.fullmatch(text)
@@ -93,8 +93,8 @@ def _reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
     return known.why_without_text
 
 
-def _split_at_headings(text: str) -> Iterator[tuple[str, str]]:
-    """Yield a text split at each `#`, the last one first."""
+def _split_at_hash_signs(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of a file and of a heading in it, split at each `#` of a locator, the last one first."""
     at = text.rfind("#")
     while at > 0:
         yield text[:at], text[at + 1 :]

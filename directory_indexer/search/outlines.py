@@ -289,9 +289,9 @@ def fold_outline(outline: Outline, *, room: int, cost: Callable[[Entry], int]) -
     If not even the first level fits, its largest entries are shown.
     """
     entries = outline.entries
-    visible = _levels_that_fit(entries, room, cost)
+    visible = _indices_of_levels_that_fit(entries, room, cost)
     if not visible:
-        visible = _largest_that_fit(entries, room, cost)
+        visible = _indices_of_largest_that_fit(entries, room, cost)
         n_top = sum(entry.depth == 0 for entry in entries)
         outline = outline._replace(n_left_out=n_top - len(visible))
     else:
@@ -299,7 +299,7 @@ def fold_outline(outline: Outline, *, room: int, cost: Callable[[Entry], int]) -
     return outline._replace(entries=_count_folded(entries, visible))
 
 
-def _levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
+def _indices_of_levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
     by_depth = [0] * (1 + max((entry.depth for entry in entries), default=0))
     for entry in entries:
         by_depth[entry.depth] += cost(entry)
@@ -307,7 +307,7 @@ def _levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry]
     return {at for at, entry in enumerate(entries) if entry.depth < n_levels}
 
 
-def _largest_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
+def _indices_of_largest_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
     visible: set[int] = set()
     top = [at for at, entry in enumerate(entries) if entry.depth == 0]
     for at in sorted(top, key=lambda index: -entries[index].n_tokens):

@@ -253,7 +253,7 @@ def retrieve_and_rank(
         candidates = [
             _candidate(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ())) for chunk in chunks.values()
         ]
-        ranking = rank(plan, candidates, limit=limit, model=lists.model, likeness=mean_similarity)
+        ranking = rank(plan, candidates, limit=limit, model=lists.model, similarity_of=mean_similarity)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
             return RankedChunks(plan, chunks, ranking)

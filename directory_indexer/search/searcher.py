@@ -166,7 +166,7 @@ class Searcher:
         self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool
     ) -> QueryAnswer:
         """Return the files in the scope, newest first: without words to search for, this is the best order."""
-        chunks = snapshot.chunks.of_newest_files(scope.file_ids_json, limit=request.limit)
+        chunks = snapshot.chunks.first_chunks_of_newest_files(scope.file_ids_json, n_files=request.limit)
         plan = plan_match(query, snapshot.words)
         return QueryAnswer(
             tuple(RankedPassage(chunk, Ranked(id_, 1.0, NO_EXPLANATION), plan) for id_, chunk in _by_chunk_ids(chunks)),

@@ -51,15 +51,17 @@ def files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, ...]) 
     scoped = files_in_scope(snapshot, request)
     # With separators around it, only whole words of the index can be the name.
     lookup = plan_lookup([frozenset((f" {name} ",))], snapshot.words)
-    chunks = None if lookup is None else snapshot.stretches.with_words(lookup)
+    file_of_chunk = None if lookup is None else snapshot.line_ranges.file_of_chunk_with_words(lookup)
     # The words of the index have no case and are parts of names, so most files may hold another name.
-    holder_ids = set() if chunks is None else snapshot.stretches.matching(_word_pattern(name), chunks)
+    holder_ids = (
+        set() if file_of_chunk is None else snapshot.line_ranges.files_matching(_word_pattern(name), file_of_chunk)
+    )
     files = snapshot.files.texts(
-        scoped.as_json if chunks is None else ids_of_sharing_files(snapshot, scoped, holder_ids)
+        scoped.as_json if file_of_chunk is None else ids_of_sharing_files(snapshot, scoped, holder_ids)
     )
     sources, n_unread = _sources(snapshot, [file for file in files if file.kind in GROUPS["code"]], name)
     others = [file for file in files if file.kind not in GROUPS["code"]]
-    ranges = _line_ranges_of_files(snapshot, {file.holder_id for file in others}, chunks)
+    ranges = _line_ranges_of_files(snapshot, {file.holder_id for file in others}, file_of_chunk)
     pattern = LinePattern(request.pattern)
     documents = (FileReader(file, pattern, request).read(ranges.get(file.holder_id, ())) for file in others)
     return NamedFiles(sources, tuple(matches for matches in documents if matches is not None), n_unread)
@@ -70,7 +72,7 @@ def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[
     n_unread = n_characters = 0
     for file in files:
         raise_if_cancelled()
-        packed = snapshot.stretches.packed(file.holder_id)
+        packed = snapshot.line_ranges.packed(file.holder_id)
         if n_characters > _MAX_CHARACTERS or packed.n_characters > _MAX_FILE_CHARACTERS:
             n_unread += 1
             continue
@@ -82,12 +84,14 @@ def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[
 
 
 def _line_ranges_of_files(
-    snapshot: Snapshot, holder_ids: set[int], chunks: dict[int, int] | None
+    snapshot: Snapshot, holder_ids: set[int], file_of_chunk: dict[int, int] | None
 ) -> dict[int, list[LineRange]]:
-    if chunks is None:
-        return {holder_id: snapshot.stretches.of_file(holder_id) for holder_id in holder_ids}
+    if file_of_chunk is None:
+        return {holder_id: snapshot.line_ranges.whole_text(holder_id) for holder_id in holder_ids}
     ranges: dict[int, list[LineRange]] = {}
-    for line_range in snapshot.stretches.around(id_ for id_, file_id in chunks.items() if file_id in holder_ids):
+    for line_range in snapshot.line_ranges.around(
+        id_ for id_, file_id in file_of_chunk.items() if file_id in holder_ids
+    ):
         ranges.setdefault(line_range.file_id, []).append(line_range)
     return ranges
 

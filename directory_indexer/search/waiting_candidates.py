@@ -58,13 +58,14 @@ class WaitingCandidates:
         self._meaning = meaning
         self._embedder = meaning.allowance.making
 
-    def cosines(self, keyword_scores: Mapping[ChunkId, float], limit: int) -> dict[ChunkId, float]:
+    def cosines(self, keyword_scores: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
         """Return the cosines of waiting chunks: those found by words, and those near by static vectors.
 
-        Of the latter, several times the `limit` are considered; with little time, only the best of both are embedded.
+        The `depth` of the retrieval sizes the pool of the latter, and limits nothing else: of both, the most promising
+        are embedded first, as many as there is time for.
         """
         by_words = self._snapshot.embedding_queue.waiting(keyword_scores)
-        promising = self._most_promising_first(by_words, keyword_scores, limit)
+        promising = self._most_promising_first(by_words, keyword_scores, depth)
         vectors = self._vectors([chunk for chunk in promising if chunk.embedding_text])
         self._embedder.embedded.update(chunk.chunk_id for chunk in promising if chunk.text_hash in vectors)
         self._embedder.not_embedded.update(chunk.chunk_id for chunk in by_words if chunk.text_hash not in vectors)
@@ -75,11 +76,11 @@ class WaitingCandidates:
         }
 
     def _most_promising_first(
-        self, by_words: Sequence[PendingChunk], keyword_scores: Mapping[ChunkId, float], limit: int
+        self, by_words: Sequence[PendingChunk], keyword_scores: Mapping[ChunkId, float], depth: int
     ) -> list[PendingChunk]:
         """Merge the chunks found by words with those near by static vectors, the most promising first."""
         static = StaticCandidates(self._snapshot, self._scope, self._meaning.text)
-        near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC_OVERSAMPLING * limit))
+        near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC_OVERSAMPLING * depth))
         chunks = list({chunk.chunk_id: chunk for chunk in (*by_words, *near)}.values())
         similarities = static.similarities([chunk.id for chunk in chunks])
         best = max(keyword_scores.values(), default=0.0) or 1.0

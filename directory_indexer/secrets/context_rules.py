@@ -24,7 +24,7 @@ from directory_indexer.secrets.patterns import (
     line_start,
 )
 from directory_indexer.secrets.prose_rules import PROSE_RULES, sentence_spans
-from directory_indexer.secrets.recovery import RECOVERY_RULES, listed_phrase_spans
+from directory_indexer.secrets.recovery import RECOVERY_RULES, bip39_phrase_spans
 from directory_indexer.secrets.strength import (
     Shape,
     is_certainly_password,
@@ -47,7 +47,7 @@ def rule_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Ite
         yield from spans_after_keyword(text, lowered, marks, kind)
     is_code = kind not in PROSE_OR_UNKNOWN_KINDS and kind not in SETTINGS_KINDS
     if not is_code or not marks.isdisjoint(_SEED_MARKS):
-        yield from listed_phrase_spans(text, is_code=is_code)
+        yield from bip39_phrase_spans(text, is_code=is_code)
     if kind == "csv":
         yield from row_message_spans(text)
     for rule in _rules_of(kind):

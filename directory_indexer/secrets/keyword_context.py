@@ -33,10 +33,10 @@ _NOTE_KINDS: Final = frozenset("text email emlx msg doc docx odt rtf pdf pages c
 
 
 def spans_after_keyword(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
-    """Yield the passwords after keywords; `lowered` is the text in lower case."""
+    """Yield the passwords after keywords; `lowered` is the text in lower case, `marks` has the keyword stems in it."""
     is_note, size, read_until = kind not in _EXPLAINING_KINDS or _GREETING.match(text) is not None, len(text), 0
     for mention, following in pairwise(
-        (*_relevant_mentions(text, lowered, marks), KeywordMention(size, size, is_vague=True))
+        (*_mentions_without_vague_repeats(text, lowered, marks), KeywordMention(size, size, is_vague=True))
     ):
         # The text between two mentions is read once, however many there are.
         line = _REST.match(text, mention.end, max(following.start, mention.end))
@@ -54,8 +54,8 @@ def spans_after_keyword(text: str, lowered: str, marks: frozenset[str], kind: st
                 yield from _spans_in_list(entries, is_note=is_note)
 
 
-def _relevant_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
-    """Yield the mentions, without those that name only a login or network after a password keyword on the same line."""
+def _mentions_without_vague_repeats(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
+    """Yield the mentions in order, without vague ones that follow a clear one closely on the same line."""
     last = KeywordMention(0, 0, is_vague=True)
     for mention in sorted(keyword_mentions(text, lowered, marks)):
         gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
@@ -282,7 +282,7 @@ _NO_VALUE: Final = LazyPattern(
 
 
 class KeywordMention(NamedTuple):
-    """A word for a password, or (`is_vague`) only for a login that may have one."""
+    """A word for a password; a vague one names only a login or network that may have one."""
 
     start: int
     end: int
@@ -290,7 +290,7 @@ class KeywordMention(NamedTuple):
 
 
 def keyword_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
-    """Yield the words for passwords, stem by stem; `lowered` is the text in lower case."""
+    """Yield the words for passwords, stem by stem; `lowered` is the text in lower case, `marks` has the stems in it."""
     for stem in KEYWORD_MARKS:
         haystack, needle = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
         at = haystack.find(needle) if stem in marks else -1

@@ -165,9 +165,9 @@ _KINDS_OF_KEYS: Final = frozenset(
 )
 
 
-def is_translation(text: str, name: str) -> bool:
+def is_translation(text: str, file_name: str) -> bool:
     """Whether a file contains the texts of a user interface: there `password` is followed by a label."""
-    return _TRANSLATION.fullmatch(name) is not None or _TRANSLATED.match(text) is not None
+    return _TRANSLATION.fullmatch(file_name) is not None or _TRANSLATED.match(text) is not None
 
 
 def is_secret_by_setting_name(text: str, name_start: int, match: re.Match[str], end: int, kind: str) -> bool:

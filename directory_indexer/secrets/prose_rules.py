@@ -217,19 +217,19 @@ _READ_KINDS: Final = PROSE_KINDS - frozenset("html man latex numbers ods xls xls
 """Kinds of files in which people keep lists of passwords, one per line."""
 
 
-def titled_spans(text: str, kind: str, name: str) -> Iterator[SecretSpan]:
+def titled_spans(text: str, kind: str, file_name: str) -> Iterator[SecretSpan]:
     """Yield the secrets of a file whose name or first line announces them."""
     if kind in SETTINGS_KINDS:
-        if _SECRETS_NAME.fullmatch(name) and not _MANIFEST.search(text):
+        if _SECRETS_NAME.fullmatch(file_name) and not _MANIFEST.search(text):
             yield from _literal_value_spans(text)
-    elif (not kind or kind in _READ_KINDS) and _is_list(text, name):
+    elif (not kind or kind in _READ_KINDS) and _is_list(text, file_name):
         yield from _entry_spans(text)
 
 
-def _is_list(text: str, name: str) -> bool:
+def _is_list(text: str, file_name: str) -> bool:
     match = _FIRST_LINE.match(text)
     first = match[1] if match else ""
-    title = (name.rpartition(".")[0] or name).translate(_SEPARATORS)
+    title = (file_name.rpartition(".")[0] or file_name).translate(_SEPARATORS)
     if not (is_title(first) or is_title(title)) or _TITLE_OF_ADVICE.search(first):
         return False
     return is_title(first) or _TITLE_OF_ADVICE.search(title) is None

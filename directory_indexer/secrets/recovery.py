@@ -26,41 +26,41 @@ from directory_indexer.secrets.strength import is_password, is_strong
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
-    """Yield seed phrases: 12 to 25 words of a list (BIP 39), on a line of their own, quoted or numbered."""
+    """Yield what has the form of a seed phrase, whatever its words: on a line of its own, quoted or numbered."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
-        if is_phrase_of_words(match[1]):
+        if has_form_of_seed_phrase(match[1]):
             yield SecretSpan(*match.span(1), "recovery phrase")
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _COLUMNS):
         lines = block[1].split()
-        if is_phrase_of_words(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
+        if has_form_of_seed_phrase(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
             yield SecretSpan(*block.span(1), "recovery phrase")
     for block in _NUMBERED.finditer(text):
         words = list(_NUMBERED_WORD.finditer(text, *block.span()))
         numbers = [int(word["number"]) for word in words]
-        if is_phrase_of_words(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
+        if has_form_of_seed_phrase(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
             yield SecretSpan(words[0].start(), words[-1].end(), "recovery phrase")
 
 
-def listed_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
+def bip39_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
     """Yield seed phrases whose words are in the BIP 39 list, whether or not a keyword introduces them."""
-    patterns = _QUOTED_LISTED if is_code else (*_QUOTED_LISTED, *_LISTED)
+    patterns = _QUOTED_BIP39 if is_code else (*_QUOTED_BIP39, *_UNQUOTED_BIP39)
     for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
-        listed = [*takewhile(lambda word: word[0] in SEED_WORDS, _LETTERS.finditer(text, *match.span(1)))]
+        listed = [*takewhile(lambda word: word[0] in BIP39_WORDS, _LETTERS.finditer(text, *match.span(1)))]
         words = [word[0] for word in listed]
-        if len(words) in _LISTED_LENGTHS and len(set(words)) >= len(words) - 2 and words != sorted(words):
+        if len(words) in _BIP39_LENGTHS and len(set(words)) >= len(words) - 2 and words != sorted(words):
             yield SecretSpan(listed[0].start(), listed[-1].end(), "recovery phrase")
 
 
-def is_phrase_of_words(phrase: str) -> bool:
-    """Whether a text has as many distinct words as a seed phrase, and is not a sentence."""
+def has_form_of_seed_phrase(phrase: str) -> bool:
+    """Whether a text has as many distinct words as a seed phrase, of whatever list, and is not a sentence."""
     words = phrase.split()
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
 
 
-def is_mostly_listed(phrase: str) -> bool:
+def is_mostly_bip39(phrase: str) -> bool:
     """Whether most words of a text are in the BIP 39 list: some wallets have lists of their own."""
     words = phrase.split()
-    return sum(word in SEED_WORDS for word in words) >= len(words) * _MOSTLY
+    return sum(word in BIP39_WORDS for word in words) >= len(words) * _MIN_BIP39_SHARE
 
 
 def _disk_key_spans(text: str) -> Iterator[SecretSpan]:
@@ -69,14 +69,14 @@ def _disk_key_spans(text: str) -> Iterator[SecretSpan]:
         yield SecretSpan(match.start() - _GROUP, match.end(), "recovery key")
 
 
-def are_codes(text: str) -> bool:
+def is_list_of_codes(text: str) -> bool:
     """Whether a text is a list of codes of one form, and nothing else."""
     codes = text.split()
     forms = {(len(code), code.count("-")) for code in codes}
     return len(codes) >= _MIN_CODES and len(forms) == 1 and all(map(_CODE_ALONE.fullmatch, codes))
 
 
-SEED_WORDS: Final = frozenset(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())
+BIP39_WORDS: Final = frozenset(Path(__file__).with_name("seed_words.txt").read_text("ascii").split())
 _LENGTHS: Final = frozenset((12, 13, 15, 18, 21, 24, 25))
 _MIN_CODES: Final = 5
 _GRAMMAR: Final = frozenset(
@@ -90,11 +90,11 @@ _PHRASES: Final = tuple(
     LazyPattern(rf"{mark}[ \t]{{0,8}}({_WORDS})[ \t]{{0,8}}(?=[\n\"'<.\r]|\Z)")
     for mark in ("\n", ":", "=", '"', "'", ">", r"\A")
 )
-_MOSTLY: Final = 0.7
-_LISTED_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
+_MIN_BIP39_SHARE: Final = 0.7
+_BIP39_LENGTHS: Final = frozenset((12, 15, 18, 21, 24))
 _LETTERS: Final = LazyPattern(r"[a-z]{3,8}")
-_QUOTED_LISTED: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))
-_LISTED: Final = (
+_QUOTED_BIP39: Final = tuple(LazyPattern(rf"{mark}({_WORDS})(?![a-z])") for mark in ('"', "'", "`", "„", "“"))
+_UNQUOTED_BIP39: Final = (
     *(LazyPattern(rf"{start}[ \t>*-]{{0,8}}({_WORDS})(?![a-z])") for start in (r"\A", r"\n", ": ", "= ", " are ")),
     LazyPattern(
         r"1(?<![\w.]1)[.):]?[ \t]{1,4}([a-z]{3,8}+(?:[\s,|]{1,8}+\d{1,2}[.):]?[ \t]{1,4}[a-z]{3,8}+){11,23}+)(?![a-z])"
@@ -151,16 +151,16 @@ def kind_of_secret_container(head: bytes) -> str | None:
     )
 
 
-def kind_of_file_with_one_secret(name: str, text: str) -> str | None:
-    """Return the kind of secret that is a file's only content, if its name suggests one."""
-    if _LOGIN_NAME.search(name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
+def kind_of_file_with_one_secret(file_name: str, text: str) -> str | None:
+    """Return the kind of secret that is a file's only content, if the name of the file suggests one."""
+    if _LOGIN_NAME.search(file_name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
         return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
-    if _RECOVERY_NAME.search(name) and (_is_phrase(text[:_MAX_LONE]) or are_codes(text[:_MAX_LONE])):
+    if _RECOVERY_NAME.search(file_name) and (_is_phrase(text[:_MAX_LONE]) or is_list_of_codes(text[:_MAX_LONE])):
         return "recovery code"
-    if name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
+    if file_name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
         return "private key"
     match = _LONE.fullmatch(text[:_MAX_LONE])
-    if not match or len(text) > _MAX_LONE or not _NAME.search(name):
+    if not match or len(text) > _MAX_LONE or not _NAME.search(file_name):
         return None
     value = match[1]
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
@@ -188,7 +188,7 @@ def _may_be_secret(word: str) -> bool:
 
 def _is_phrase(text: str) -> bool:
     words = _NUMBER.sub(" ", text)
-    return _PHRASE.fullmatch(text) is not None and is_phrase_of_words(words) and is_mostly_listed(words)
+    return _PHRASE.fullmatch(text) is not None and has_form_of_seed_phrase(words) and is_mostly_bip39(words)
 
 
 _SETTINGS: Final = frozenset(("environment file", "cluster credentials"))

@@ -100,7 +100,7 @@ def is_encrypted(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]])
     return at >= 0 and span.end <= blocks[at][1] and _ENCRYPTED_VALUE.fullmatch(text, span.start, span.end) is not None
 
 
-class Redaction(NamedTuple):
+class RedactedDocument(NamedTuple):
     """A document without its secrets, the number of masked ones, and the kind of secret if it contains little else."""
 
     document: Document
@@ -108,7 +108,7 @@ class Redaction(NamedTuple):
     kind_of_all: str | None = None
 
 
-def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
+def secret_spans(text: str, kind: str = "", file_name: str = "") -> list[SecretSpan]:
     """Return the secrets in a text, sorted and disjoint.
 
     The kind of file determines how a name and a value are written, its name whether it contains only secrets.
@@ -117,9 +117,9 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
     marks = _MARKS.marks_of(lowered)
     candidates = chain(
         rule_spans(text, lowered, marks, kind),
-        named_spans(text, lowered, marks, kind, name),
+        named_spans(text, lowered, marks, kind, file_name),
         unnamed_spans(text, kind),
-        titled_spans(text, kind, name),
+        titled_spans(text, kind, file_name),
     )
     blocks = encrypted_blocks(text, marks)
     spans = [
@@ -131,16 +131,16 @@ def secret_spans(text: str, kind: str = "", name: str = "") -> list[SecretSpan]:
     return merge_spans((*spans, *_repeated_spans(text, spans), *listed))
 
 
-def redact(text: str, kind: str = "", name: str = "") -> tuple[str, list[SecretSpan]]:
+def redact(text: str, kind: str = "", file_name: str = "") -> tuple[str, list[SecretSpan]]:
     """Mask the secrets in a text; its length is unchanged."""
-    spans = secret_spans(text, kind, name)
+    spans = secret_spans(text, kind, file_name)
     return (mask_spans(text, spans) if spans else text), spans
 
 
-def redact_document(document: Document, name: str = "") -> Redaction:
-    """Mask the secrets in the text, title, headings and metadata of a document in a file of this name."""
+def redact_document(document: Document, file_name: str = "") -> RedactedDocument:
+    """Mask the secrets in the text, title, headings and metadata of a document."""
     kind = document.kind if document.kind in FORMATS else _KIND_OF_OTHERS
-    text, spans = redact(document.text, kind, name)
+    text, spans = redact(document.text, kind, file_name)
     values = _values_to_repeat(document.text, spans)
     # A title that repeats the beginning of a text without secrets needs no masking.
     repeats_text = not spans and document.text.startswith(document.title)
@@ -148,9 +148,9 @@ def redact_document(document: Document, name: str = "") -> Redaction:
     sections = _redact_headings(document.sections, values, kind)
     metadata = _redact_metadata(document.metadata, values, kind)
     if not spans and (title, metadata) == (document.title, document.metadata) and sections is document.sections:
-        return Redaction(document)
+        return RedactedDocument(document)
     clean = document._replace(text=text, title=title, sections=sections, metadata=metadata)
-    return Redaction(clean, max(len(spans), 1), _kind_of_most_text(document.text, spans))
+    return RedactedDocument(clean, max(len(spans), 1), _kind_of_most_text(document.text, spans))
 
 
 def spans_listed_beside(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:

@@ -45,9 +45,9 @@ from directory_indexer.secrets.patterns import (
 from directory_indexer.secrets.strength import is_password, is_phrase, is_placeholder, is_random, is_strong
 
 
-def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, name: str = "") -> Iterator[SecretSpan]:
-    """Yield the values after names of secrets; `lowered` is the text in lower case, `name` that of its file."""
-    is_translated = is_translation(text, name)
+def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, file_name: str = "") -> Iterator[SecretSpan]:
+    """Yield the values after names of secrets; `lowered` is the text in lower case."""
+    is_translated = is_translation(text, file_name)
     if kind == "text" and _XML.match(text):
         kind = "xml"  # configuration files of .NET
     for stem in _stems(marks, kind):

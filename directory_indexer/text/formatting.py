@@ -2,8 +2,6 @@
 
 Pure: the current time is an argument. Lines are independent of whether a terminal or a pipe gets them; the writers
 escape them.
-
-Formatting of numbers, sizes and times for people. Pure: the current time is an argument.
 """
 
 from __future__ import annotations

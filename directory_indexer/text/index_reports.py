@@ -48,7 +48,7 @@ from directory_indexer.text.reports import (
 
 with lazily:
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+    from directory_indexer.indexing.report import IndexReport, WorkEstimate
 
 
 def index_lines(report: IndexReport, *, paths: PathStyle, verbose: bool = False) -> Iterator[Line]:
@@ -125,7 +125,7 @@ def _problem_lines(report: IndexReport, *, paths: PathStyle, verbose: bool) -> I
 
 
 def plan_lines(
-    plans: Sequence[Plan], estimate: EmbeddingEstimate, *, paths: PathStyle, verbose: bool = False
+    plans: Sequence[Plan], estimate: WorkEstimate, *, paths: PathStyle, verbose: bool = False
 ) -> Iterator[Line]:
     """Format what a run would do; `verbose` lists every file and the rule that excludes one."""
     for plan in plans:

@@ -22,7 +22,7 @@ with lazily:
     from directory_indexer.api.runs import plan_answer, run_report
     from directory_indexer.api.status import status_answer
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+    from directory_indexer.indexing.report import IndexReport, WorkEstimate
     from directory_indexer.indexing.status import StatusReport
     from directory_indexer.search.grep import GrepMatches, GrepRequest
     from directory_indexer.search.requests import SearchRequest, SearchResult
@@ -98,7 +98,7 @@ def endpoint_json(endpoint: str | None) -> str:
     return json.dumps(endpoint_setting(endpoint), ensure_ascii=False, indent=2)
 
 
-def plan_json(plans: Sequence[Plan], estimate: EmbeddingEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
+def plan_json(plans: Sequence[Plan], estimate: WorkEstimate, *, page_bytes: int = PAGE_BYTES) -> str:
     """Format what a run would do, path by path as far as they fit."""
     page = to_json_object(plan_answer(plans, estimate))
     return _truncate_lists(page, {"changes": len(page["changes"])}, page_bytes)

@@ -243,7 +243,7 @@ def _text_of(path: Path) -> str:
         return ""
     content = path.read_bytes()
     try:
-        return "" if b"\0" in content else redact(content.decode(), name=path.name)[0]
+        return "" if b"\0" in content else redact(content.decode(), file_name=path.name)[0]
     except UnicodeDecodeError:
         return ""
 

@@ -10,7 +10,7 @@ from teams import Team
 
 from directory_indexer import collections as opened_module
 from directory_indexer.collections.ingest import Wait
-from directory_indexer.collections.search import directories_of_scope, scopes_of_collection, search_collections
+from directory_indexer.collections.search import directories_of_named_scope, scopes_of_collection, search_collections
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.registry import CollectionRows
@@ -210,9 +210,9 @@ def test_scopes_belong_to_one_collection(team: Team) -> None:
     team.collections.create("birds")
     place = str(team.data_dir / "team/collections/birds/documents")
     scopes_of_collection(team.collections, "birds").put("all", [place])  # type: ignore[list-item]  # as the maker of paths gives it
-    assert directories_of_scope(team.collections, "birds", "all") == (place,)
+    assert directories_of_named_scope(team.collections, "birds", "all") == (place,)
     assert scopes_of_collection(team.collections, "default").all() == {}
     with pytest.raises(NotIndexedError):
-        directories_of_scope(team.collections, "default", "all")
+        directories_of_named_scope(team.collections, "default", "all")
     assert scopes_of_collection(team.collections, "birds").remove("all")
     assert not scopes_of_collection(team.collections, "birds").remove("all")

@@ -178,8 +178,8 @@ def test_a_run_that_is_paused_when_nothing_is_left_has_ended(tmp_path: Path) -> 
 
 def test_an_estimate_counts_the_directory_alone(index: Index) -> None:
     indexer = index.indexer
-    assert indexer.estimate(indexer.plans([str(notes_of(index))]))[1:5] == (0, (), 0, "")
-    of_code, of_all = (indexer.estimate(indexer.plans(paths)) for paths in ([str(index.root)], []))
+    assert indexer.estimate_work(indexer.plans([str(notes_of(index))]))[1:5] == (0, (), 0, "")
+    of_code, of_all = (indexer.estimate_work(indexer.plans(paths)) for paths in ([str(index.root)], []))
     assert of_code.n_tokens == of_all.n_tokens > N_FILES
     assert of_code.n_pages == of_all.n_pages == 1
 

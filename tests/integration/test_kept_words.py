@@ -109,11 +109,11 @@ def test_other_words_or_too_many_new_chunks_have_it_made_again(filled: Index) ->
 
 def test_chunks_behind_the_known_words_may_hold_anything(filled: Index) -> None:
     with filled.docstore.snapshot() as snapshot:
-        last = max(stretch.file_id for stretch in snapshot.stretches.holding(WordLookup(NOWHERE, NOWHERE, 0)))
-        assert len(snapshot.stretches.holding(WordLookup(NOWHERE, NOWHERE, 0))) == 30
-        found = snapshot.stretches.holding(WordLookup(NOWHERE, NOWHERE, 29))
-        assert [stretch.file_id for stretch in found] == [last]
-        assert snapshot.stretches.holding(WordLookup(NOWHERE, NOWHERE)) == []
+        last = max(found.file_id for found in snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE, 0)))
+        assert len(snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE, 0))) == 30
+        found = snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE, 29))
+        assert [line_range.file_id for line_range in found] == [last]
+        assert snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE)) == []
 
 
 def test_what_is_forgotten_is_in_no_file(filled: Index) -> None:

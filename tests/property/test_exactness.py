@@ -20,7 +20,7 @@ from directory_indexer.ranking.analyzer import (
     split_into_words,
 )
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate
-from directory_indexer.ranking.exactness import TypedText, level_weights
+from directory_indexer.ranking.exactness import LevelWeights, TypedText, weights_of_passages
 from directory_indexer.ranking.features import Matcher
 from directory_indexer.ranking.ordering import rank
 from directory_indexer.ranking.plan import plan_match
@@ -119,7 +119,7 @@ def test_a_passage_that_holds_the_whole_query_in_a_row_reaches_the_highest_level
 
 @given(st.lists(st.sampled_from([0, 0.2, 0.5, 0.99, 1, 2, 3]), min_size=1, max_size=40), st.integers(1, 10_000))
 def test_more_of_what_was_typed_is_worth_more(levels: list[float], n_chunks: int) -> None:
-    weights = level_weights(levels, n_chunks, (1.2, 0.6, 1.2))
+    weights = weights_of_passages(levels, n_chunks, LevelWeights(1.2, 0.6, 1.2))
     for (low, less), (high, more) in zip(*[iter(sorted(zip(levels, weights, strict=True)))] * 2, strict=False):
         assert low == high or less <= more + 1e-9
     assert all(weight >= 0 for weight in weights)

@@ -474,20 +474,20 @@ def doubtful() -> list[Candidate]:
     return [candidate("a", text, words=3.0), candidate("b", "carrots and ginger in a soup", words=1.0)]
 
 
-def test_where_words_leave_it_in_doubt_likeness_decides() -> None:
+def test_where_words_leave_it_in_doubt_similarity_decides() -> None:
     by_words = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL)
     assert 0.07 < by_words.hits[0].score < 0.9
-    alike = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.8)
-    unlike = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.1)
+    alike = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.8)
+    unlike = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.1)
     assert not alike.is_weak
     assert unlike.is_weak
     assert [hit.chunk_id for hit in alike.hits] == [hit.chunk_id for hit in unlike.hits]
 
 
-def test_code_needs_less_likeness_than_prose() -> None:
+def test_code_needs_less_similarity_than_prose() -> None:
     code = [one._replace(is_code=True) for one in doubtful()]
     prose, half, all_code = (
-        rank(PLAN, found, limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.5).hits[0].score
+        rank(PLAN, found, limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.5).hits[0].score
         for found in (doubtful(), [code[0], doubtful()[1]], code)
     )
     without = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL).hits[0].score
@@ -495,24 +495,26 @@ def test_code_needs_less_likeness_than_prose() -> None:
     assert prose < half < all_code
 
 
-def test_likeness_that_cannot_be_told_changes_nothing() -> None:
+def test_similarity_that_cannot_be_told_changes_nothing() -> None:
     without = rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL)
-    assert rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: None) == without
+    assert (
+        rank(PLAN, doubtful(), limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: None) == without
+    )
 
 
-def test_of_passages_without_a_letter_that_the_table_knows_likeness_is_not_asked() -> None:
+def test_of_passages_without_a_letter_that_the_table_knows_similarity_is_not_asked() -> None:
     foreign = [one._replace(language="ar") for one in doubtful()]
     without = rank(PLAN, foreign, limit=5, model=OTHER_MODEL)
-    assert rank(PLAN, foreign, limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.0) == without
+    assert rank(PLAN, foreign, limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.0) == without
 
 
 def test_what_has_all_of_the_words_is_in_no_doubt() -> None:
     whole = [candidate("a", "rotate the signing keys " + "and then wait for a week " * 9, words=3.0)]
     without = rank(PLAN, whole, limit=5, model=OTHER_MODEL)
-    assert rank(PLAN, whole, limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.0) == without
+    assert rank(PLAN, whole, limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.0) == without
 
 
-def test_of_two_words_likeness_tells_nothing() -> None:
+def test_of_two_words_similarity_tells_nothing() -> None:
     plan = plan_match(parse_query("rotate pianos"), Words())
     without = rank(plan, doubtful(), limit=5, model=OTHER_MODEL)
-    assert rank(plan, doubtful(), limit=5, model=OTHER_MODEL, likeness=lambda _question, _passages: 0.0) == without
+    assert rank(plan, doubtful(), limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.0) == without

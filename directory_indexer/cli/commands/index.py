@@ -147,7 +147,7 @@ def index(call: IndexCall) -> ExitCode:
 
 def _show_plans(app: App, directories: list[str], output: Output) -> None:
     plans = app.indexer.plans(directories)
-    estimate = app.indexer.estimate(plans)
+    estimate = app.indexer.estimate_work(plans)
     if output.as_json:
         output.data(json_pages.plan_json(plans, estimate))
     else:
@@ -207,7 +207,7 @@ def _embeds(app: App) -> bool:
 
 
 def _scope(app: App, paths: list[str]) -> IndexScope:
-    return IndexScope(tuple(app.indexer.tracked(paths))) if paths else WHOLE_INDEX
+    return IndexScope(tuple(app.indexer.roots(paths))) if paths else WHOLE_INDEX
 
 
 def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> None:
@@ -234,7 +234,7 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
     # Before this thread steps back, and with an index of its own to read.
     CommandServer(App(app.loaded)).start()
     lower_priority()  # the run that the user waited for is done
-    roots = app.indexer.tracked(paths)
+    roots = app.indexer.roots(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
     watch.Watch(

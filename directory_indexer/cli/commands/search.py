@@ -37,7 +37,7 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.cli.interactive import interact
     from directory_indexer.collections import Collections
-    from directory_indexer.collections.search import directories_of_scope, search_collections
+    from directory_indexer.collections.search import directories_of_named_scope, search_collections
     from directory_indexer.core.notes import Note, NoteKind
     from directory_indexer.ranking.query import parse_filter_argument
     from directory_indexer.search.requests import (
@@ -233,7 +233,7 @@ def _refresh_and_search(collections: Collections, request: SearchRequest, names:
 
 def _in_scope(collections: Collections, request: SearchRequest, name: str, names: Sequence[str]) -> SearchRequest:
     collection = _require_one_collection(names, "--scope")
-    paths = directories_of_scope(collections, collection, name)
+    paths = directories_of_named_scope(collections, collection, name)
     within = [
         path for path in paths if not request.scope or any(lies_in(path, directory) for directory in request.scope)
     ]

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from directory_indexer.api.cursors import Position, parse_cursor
 from directory_indexer.api.hits import Passage, SearchAnswer, facets_answer, passage_of, plain_answer, search_answer
-from directory_indexer.collections.search import add_document_ids
+from directory_indexer.collections.search import add_ids_and_drop_deleted
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.lazy import lazily
@@ -146,7 +146,7 @@ def _uses_client_roots(opened: OpenCollection, path: str) -> bool:
 def add_collection_names(opened: OpenCollection, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
     """Return hits with their collection, unless it is the default one, and with their sent documents."""
     name = "" if opened.name == DEFAULT else opened.name
-    return tuple(hit._replace(collection=name) for hit in add_document_ids(opened, hits))
+    return tuple(hit._replace(collection=name) for hit in add_ids_and_drop_deleted(opened, hits))
 
 
 def _metadata_conditions(call: SearchCall) -> tuple[tuple[str, str], ...]:

@@ -47,7 +47,7 @@ from directory_indexer.config.settings import KEYS, Source
 from directory_indexer.core.errors import ConflictError, LockedError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in
-from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, n_text_bytes
+from directory_indexer.indexing.indexer import BYTES_PER_TEXT_BYTE, BYTES_PER_TOKEN, estimate_text_bytes
 from directory_indexer.integrations.assistants import EditRefusedError, EntryState
 from directory_indexer.integrations.assistants.config_files import read_file, write_file
 from directory_indexer.integrations.assistants.json_text import JSON
@@ -164,9 +164,9 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
         raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
     deadline = time.monotonic() + _PREVIEW_SECONDS
     with services.collections.using(DEFAULT) as opened:
-        plan, is_whole = opened.app.indexer.addition(call.path, must_stop=lambda: time.monotonic() > deadline)
-        seconds = opened.app.status.seconds_to_embed(n_text_bytes(plan) // BYTES_PER_TOKEN)
-        redone = opened.app.indexer.estimate([plan]).redone
+        plan, is_whole = opened.app.indexer.plan_addition(call.path, must_stop=lambda: time.monotonic() > deadline)
+        seconds = opened.app.status.seconds_to_embed(estimate_text_bytes(plan) // BYTES_PER_TOKEN)
+        redone = opened.app.indexer.estimate_work([plan]).redone
     rules = Counter(path.rule for path in plan.ignored)
     return AddPreview(
         path=plan.directory,
@@ -179,7 +179,7 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
         kinds=count_extensions([request.source.path for request in plan.requests], most=_MAX_KINDS),
         whole=is_whole,
         seconds=seconds,
-        index_bytes=BYTES_PER_TEXT_BYTE * n_text_bytes(plan),
+        index_bytes=BYTES_PER_TEXT_BYTE * estimate_text_bytes(plan),
         free_bytes=shutil.disk_usage(services.collections.app.loaded.data_dir).free,
         redone=redone,
         confirmation=services.confirmations.new(Action.ADD, plan.directory),

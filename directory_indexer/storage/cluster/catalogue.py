@@ -220,13 +220,13 @@ class ClusterChunks(Chunks):
         paths = {path for (path,) in rows}
         return [directory for directory in directories if directory.path in paths]
 
-    def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
+    def first_chunks_of_newest_files(self, file_ids_json: str | None, *, n_files: int) -> list[IndexedChunk]:
         """Return the first passage of each of the newest files of a JSON array, or of all files."""
         chosen = "" if file_ids_json is None else "AND id IN (SELECT value FROM json_each(?))"
         rows = self._connection.execute(
             f"""SELECT id FROM files WHERE hash IS NOT NULL {chosen}
                 ORDER BY coalesce(dated_at, mtime_ns / 1e9) DESC, id LIMIT ?""",  # noqa: S608
-            [limit] if file_ids_json is None else [file_ids_json, limit],
+            [n_files] if file_ids_json is None else [file_ids_json, n_files],
         ).fetchall()
         by_key = {
             file_key(passage.path): passage

@@ -179,7 +179,7 @@ class Chunks(SnapshotQueries):
             JOIN files f ON {HAS_TEXT} WHERE o.chunk_id = ? LIMIT ?"""  # noqa: S608 - made of constants
         return self._select(query, chunk_id, limit).fetchall()
 
-    def of_newest_files(self, file_ids_json: str | None, *, limit: int) -> list[IndexedChunk]:
+    def first_chunks_of_newest_files(self, file_ids_json: str | None, *, n_files: int) -> list[IndexedChunk]:
         """Return the first chunk of each of the newest files of a JSON array, or of all files.
 
         A document's own date counts before the time stamp of its file.
@@ -188,7 +188,7 @@ class Chunks(SnapshotQueries):
         order = "ORDER BY coalesce(f.dated_at, f.mtime_ns / 1e9) DESC, f.id"
         query = f"""SELECT {CHUNK_COLUMNS} FROM {_TEXTS_OF_FILES} WHERE c.ordinal = 0 AND f.id IN (
             SELECT f.id FROM files f WHERE {chosen} {order} LIMIT ?) {order}"""  # noqa: S608
-        rows = self._select(query, *([] if file_ids_json is None else [file_ids_json]), limit)
+        rows = self._select(query, *([] if file_ids_json is None else [file_ids_json]), n_files)
         return list(map(indexed_chunk, rows))
 
     def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:

@@ -54,8 +54,8 @@ class WordLookup(NamedTuple):
 class LineRanges(SnapshotQueries):
     """The lines of one snapshot."""
 
-    def of_file(self, file_id: int) -> list[LineRange]:
-        """Return the text that a file owns as one range; none if it owns no text."""
+    def whole_text(self, file_id: int) -> list[LineRange]:
+        """Return the text that a file owns, as a list of one range; an empty list if it owns no text."""
         packed = self.packed(file_id)
         return [_join_chunks(packed.rows)] if packed.rows else []
 
@@ -64,26 +64,26 @@ class LineRanges(SnapshotQueries):
         rows = self._select(f"{_SELECT_CHUNKS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
         return PackedText(tuple(map(_Row._make, rows)))
 
-    def holding(self, lookup: WordLookup) -> list[LineRange]:
+    def candidates(self, lookup: WordLookup) -> list[LineRange]:
         """Return the ranges that may contain a matching line."""
         return self._ranges_of_chunks(_SELECT_CANDIDATES, lookup._asdict())
 
     def around(self, chunk_ids: Iterable[int]) -> list[LineRange]:
-        """Return the ranges of these chunks."""
+        """Return the ranges that contain these chunks, with the neighbours that share a line with them."""
         return self._ranges_of_chunks("SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(chunk_ids))})
 
-    def with_words(self, lookup: WordLookup) -> dict[int, int]:
-        """Return the chunks that may have the whole words, each with the file that owns it; none for a cut word."""
+    def file_of_chunk_with_words(self, lookup: WordLookup) -> dict[int, int]:
+        """Return the chunks that may have the words whole, each with the file that owns it."""
         query = f"SELECT id, file_id FROM chunks WHERE id IN ({_SELECT_WITH_WORDS})"  # noqa: S608 - made of constants
         return dict(self._connection.execute(query, lookup._asdict()))
 
-    def matching(self, pattern: re.Pattern[bytes], chunks: Mapping[int, int]) -> set[int]:
-        """Return which of the files that own these chunks match a pattern in one of them."""
+    def files_matching(self, pattern: re.Pattern[bytes], file_of_chunk: Mapping[int, int]) -> set[int]:
+        """Return those of the files that own these chunks in which one of the chunks matches a pattern."""
         query = "SELECT id, text FROM chunk_texts WHERE id IN (SELECT value FROM json_each(?))"
         file_ids: set[int] = set()
-        for id_, stored in self._select(query, json.dumps(sorted(chunks))):
-            if chunks[id_] not in file_ids and pattern.search(_unpack_bytes(stored)):
-                file_ids.add(chunks[id_])
+        for id_, stored in self._select(query, json.dumps(sorted(file_of_chunk))):
+            if file_of_chunk[id_] not in file_ids and pattern.search(_unpack_bytes(stored)):
+                file_ids.add(file_of_chunk[id_])
         return file_ids
 
     def _ranges_of_chunks(self, candidates: str, arguments: dict[str, object]) -> list[LineRange]:

@@ -199,7 +199,7 @@ class Snapshot(SnapshotQueries):
     facets = _queries_of_snapshot(FacetCounts)
     chunks = _queries_of_snapshot(Chunks)
     shared_texts = _queries_of_snapshot(SharedTexts)
-    stretches = _queries_of_snapshot(LineRanges)
+    line_ranges = _queries_of_snapshot(LineRanges)
     words = _queries_of_snapshot(Words)
     vectors = _queries_of_snapshot(Vectors)
     stale_points = _queries_of_snapshot(StalePoints)

@@ -14,7 +14,7 @@ from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.indexing.planner import Plan
-from directory_indexer.indexing.report import EmbeddingEstimate, IndexReport
+from directory_indexer.indexing.report import IndexReport, WorkEstimate
 from directory_indexer.indexing.status import StatusReport, WaitingVectors
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.ranking.candidates import Excerpt, Explanation
@@ -143,8 +143,8 @@ def loaded() -> LoadedConfig:
 
 
 @pytest.fixture
-def estimate() -> EmbeddingEstimate:
-    return EmbeddingEstimate("ollama/nomic-embed-text with 'search_document: '", 768)
+def estimate() -> WorkEstimate:
+    return WorkEstimate("ollama/nomic-embed-text with 'search_document: '", 768)
 
 
 @pytest.fixture

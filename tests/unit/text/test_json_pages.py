@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.core.notes import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate
+    from directory_indexer.indexing.report import WorkEstimate
     from directory_indexer.indexing.status import StatusReport
     from directory_indexer.storage.documents.statistics import IndexSummary
 
@@ -140,7 +140,7 @@ def test_the_documentation_shows_what_is_written(  # noqa: PLR0913, PLR0917 - ea
     file_text: FileText,
     index_report: IndexReport,
     plans: list[Plan],
-    estimate: EmbeddingEstimate,
+    estimate: WorkEstimate,
     status_report: StatusReport,
     findings: tuple[Finding, ...],
     loaded: LoadedConfig,
@@ -372,7 +372,7 @@ def test_skipped_files_share_the_page_with_failures(status_report: StatusReport)
     assert page["truncated"]
 
 
-def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan], estimate: EmbeddingEstimate) -> None:
+def test_the_counts_of_a_run_add_up(index_report: IndexReport, plans: list[Plan], estimate: WorkEstimate) -> None:
     for page in (index_json(index_report), plan_json(plans, estimate)):
         counts: dict[str, Any] = json.loads(page)
         parts = ("added", "changed", "moved", "unchanged", "skipped", "failed")
