@@ -127,8 +127,10 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
         "on disk    32 MiB in the database, 11 MiB for search by meaning",
-        "running    improving search by meaning, 1,200 of 5,600 passages (21 %), "
-        "started 2 minutes ago (process 4242 on box)",
+        (
+            "running    improving search by meaning, 1,200 of 5,600 passages (21 %), "
+            "started 2 minutes ago (process 4242 on box)"
+        ),
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
 
