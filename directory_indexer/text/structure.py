@@ -296,6 +296,7 @@ class MatchView(StrEnum):
     MATCHES_ALONE = "matches alone"
     COUNTS = "counts"
     PATHS = "paths"
+    NULL_PATHS = "paths ended by NUL"
 
 
 def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:

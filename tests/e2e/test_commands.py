@@ -595,6 +595,10 @@ def test_paths_with_line_breaks_reach_xargs_as_they_are(shell: Shell) -> None:
     shell.run("index", shell.docs, "--quiet")
     words = ("search", "rotate signing key", "--mode", "keyword")
     assert set(shell.run(*words, "--format", "paths", "-0").stdout.split("\0")) == {*names, ""}
+    for options in (("-0",), ("-l", "-0"), ("--null", shell.docs)):
+        assert set(map(os.path.basename, shell.run("grep", "signing", *options).stdout.split("\0"))) == {*names, ""}
+    assert shell.run("grep", "signing", "-L0", expect=1).stdout == ""
+    assert "--null is for paths alone" in shell.run("grep", "signing", "-0c", expect=2).stderr
     assert "--null is for paths alone" in shell.run(*words, "--format", "tsv", "-0", expect=2).stderr
     assert "--null is for paths alone" in shell.run(*words, "--json", "--null", expect=2).stdout
 

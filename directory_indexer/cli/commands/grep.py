@@ -13,6 +13,7 @@ from directory_indexer.cli.options import (
     InCollection,
     Kinds,
     NoServer,
+    Null,
     OrdinaryCall,
     open_existing_app,
     parse_location,
@@ -58,6 +59,7 @@ class GrepCall(OrdinaryCall):
     files_without: Annotated[bool, Option(("--files-without-match", "-L"), "List only the files without a match.")] = (
         False
     )
+    null: Null = False
     only_matching: Annotated[bool, Option(("--only-matching", "-o"), "Show only the text that matches.")] = False
     max_count: Annotated[
         int | None,
@@ -105,7 +107,7 @@ def grep(call: GrepCall) -> ExitCode:
         app = open_existing_app(call.config, call.data_dir, output, call.collection)
         changes = tuple(map(str, app.refresh(request.scope)))
         with app.docstore.snapshot() as snapshot:
-            printer = _GrepPrinter(output, view, places, changes)
+            printer = _GrepPrinter(output, view, _path_writer(places), changes)
             has_match = printer.show(snapshot, request, is_without=call.files_without)
     except NotIndexedError as error:
         # As in grep, exit code 1 means that no line matches, and 2 that there is no such place.
@@ -127,7 +129,7 @@ def _request(call: GrepCall, patterns: tuple[str, ...], places: Sequence[Path]) 
         kinds=call.kinds,
         globs=call.globs,
         invert=call.invert,
-        max_count=1 if call.files or call.files_without else call.max_count,
+        max_count=1 if _view(call) in {MatchView.PATHS, MatchView.NULL_PATHS} else call.max_count,
         before=call.context if call.before is None else call.before,
         after=call.context if call.after is None else call.after,
     )
@@ -140,6 +142,10 @@ def _most_spans(view: MatchView, output: Output) -> int | None:
 
 
 def _view(call: GrepCall) -> MatchView:
+    if call.null:
+        if call.as_json or call.counts or call.only_matching:
+            raise UsageError("--null is for paths alone", hint="leave it out, or add -l")
+        return MatchView.NULL_PATHS
     if call.files or call.files_without:
         return MatchView.PATHS
     if call.counts:
@@ -150,10 +156,10 @@ def _view(call: GrepCall) -> MatchView:
 class _GrepPrinter:
     """Printer of the matches, file by file as they are read."""
 
-    def __init__(self, output: Output, view: MatchView, places: Sequence[Path], changes: Sequence[str]) -> None:
+    def __init__(self, output: Output, view: MatchView, path: PathWriter, changes: Sequence[str]) -> None:
         self._output = output
         self._view = view
-        self._path = _path_writer(places)
+        self._path = path
         self._changes = changes
 
     def show(self, snapshot: Snapshot, request: GrepRequest, *, is_without: bool) -> bool:
@@ -178,7 +184,9 @@ class _GrepPrinter:
     def _print(self, files: Iterable[GrepMatches]) -> int:
         n_printed = 0
         for number, file in enumerate(files):
-            if self._output.is_terminal:
+            if self._view is MatchView.NULL_PATHS:
+                self._output.data(f"{self._path(file.path)}\0")
+            elif self._output.is_terminal:
                 self._output.lines(match_lines(file, view=self._view, paths=self._output.paths))
             else:
                 rows = match_rows(file, view=self._view, path=self._path, is_first=not number)
