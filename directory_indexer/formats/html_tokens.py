@@ -48,7 +48,7 @@ class InvisibleElement:
 
     def consume(self, name: str, token: re.Match[str]) -> bool:
         """Whether a tag belongs to an invisible element, which is entered or left by it."""
-        if not self.name and name not in self._names:
+        if not self.name and (name not in self._names or _SHADOW_ROOT.search(token[0])):
             return False
         if token[0].endswith("/>"):
             return True
@@ -153,6 +153,9 @@ def _meta_fields(head: str) -> Iterator[tuple[str, list[str]]]:
         if content := decode_references(attributes.get("content", "")):
             yield _FIELD_NAMES.get(name.lower(), name), [content]
 
+
+_SHADOW_ROOT: Final = re.compile(r"\sshadowrootmode\s*=", re.IGNORECASE)
+"""In the tag of a template that is displayed, as the content of the element around it."""
 
 _FRAME_PAGE: Final = re.compile(
     r"(?P<open><iframe\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*?(?<=\s)srcdoc\s*=\s*(?P<quote>[\"']))"

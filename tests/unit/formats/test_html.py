@@ -252,6 +252,7 @@ def test_a_raised_mark_is_no_part_of_a_word(source: str, text: str) -> None:
         "<p>before</p><TEMPLATE>hidden<template>hidden</template>hidden</TEMPLATE><p>after</p>",
         "<p>before</p><object><p>after</p>",
         "<p>before</p></object><p>after</p>",
+        "<p>before</p><x-a><template shadowrootmode='open'><p>after</p><template>hidden</template></template></x-a>",
     ],
 )
 def test_an_invisible_element_hides_what_is_in_it_and_no_more(page: str) -> None:
