@@ -344,13 +344,17 @@ _TERMINAL_ESCAPE: Final = (
 def codec_of(label: str) -> str | None:
     """Return the Python codec of a declared label; None if the character set is unknown."""
     name = re.sub(_PART_OF_ISO_8859, r"iso8859-\1", label.strip(" \t\r\n\"'").lower())
-    for spelling in (_ALIASES.get(name, name), name.removeprefix("x-"), name.replace("windows-", "cp")):
+    for spelling in (_ALIASES.get(name, name), name.removeprefix("x-"), _code_page(name)):
         try:
             codec = codecs.lookup(spelling).name
         except (LookupError, ValueError):  # also a label with a NUL in it
             continue
         return _SUPERSETS.get(codec, codec) if codec.startswith(_FAMILIES) else None
     return None
+
+
+def _code_page(name: str) -> str:
+    return re.sub(r"^(?:windows|cp|ibm)-", "cp", name)
 
 
 def decode_strictly(content: bytes, codec: str) -> str | None:

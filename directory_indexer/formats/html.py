@@ -15,6 +15,7 @@ from directory_indexer.formats.document import Document, Heading, decode_referen
 from directory_indexer.formats.draft import LONG_TABLE, column_names
 from directory_indexer.formats.html_tokens import (
     TOKEN,
+    InvisibleElement,
     alternative_text,
     attribute,
     decode_entities,
@@ -170,6 +171,7 @@ class _Page:
         self.spans: list[tuple[int, int]] = []
         self._source = source
         self._dropped = dropped = _INVISIBLE if dropped is None else dropped
+        self._invisible = InvisibleElement(source, dropped)
         self._descriptions = descriptions or {}
         self._reads_data = reads_data
         self._relevant_tags = dropped | _BLOCKS | _WITH_DESCRIPTIONS | {"sup"}
@@ -182,9 +184,6 @@ class _Page:
         self._raised = ""
         """The superscript text written last, with the character before it."""
 
-        self._skipped_element = ""
-        self._skipped_depth = 0
-        self._last_end_tags: dict[str, int] = {}
         self._open_heading: tuple[int, int, int] | None = None
         self._table: _OpenTable | None = None
 
@@ -234,8 +233,8 @@ class _Page:
         """Write the text of a CDATA section, or JSON-LD data if there is no other text."""
         if token["plain"]:
             self._needs_space = False
-            self._write_separately("" if self._skipped_element else token["plain"])
-        elif self._reads_data and self._skipped_element in _PLACES_OF_DATA and _LINKED_DATA.match(token[0]):
+            self._write_separately("" if self._invisible.name else token["plain"])
+        elif self._reads_data and self._invisible.name in _PLACES_OF_DATA and _LINKED_DATA.match(token[0]):
             self._write_separately(" ".join(linked_data_texts(token[0])))
 
     def _write_separately(self, text: str) -> None:
@@ -245,7 +244,7 @@ class _Page:
             self._needs_space = True
 
     def _read_text(self, start: int, end: int) -> None:
-        if self._skipped_element:
+        if self._invisible.name:
             self._write_lines(start, end)
             return
         text = self._source[start:end]
@@ -275,28 +274,10 @@ class _Page:
         return text.lstrip(" ") if self._last_character in " \n" else text
 
     def _read_tag(self, name: str, token: re.Match[str]) -> None:
-        is_end = bool(token["end"])
         if description := self._descriptions.get(token.start()):
             self._write_separately(description)
-        if self._skipped_element:
-            self._read_skipped_tag(name, token, is_end=is_end)
-        elif name in self._dropped and not is_end and self._last_end_tag(name) > token.end():
-            self._skipped_element, self._skipped_depth = name, 1
-        else:
-            self._read_block(name, token, is_end=is_end)
-
-    def _read_skipped_tag(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
-        if name != self._skipped_element or token[0].endswith("/>"):
-            return
-        self._skipped_depth += -1 if is_end else 1
-        if not self._skipped_depth or token.start() >= self._last_end_tag(name):
-            self._skipped_element = ""
-
-    def _last_end_tag(self, name: str) -> int:
-        if name not in self._last_end_tags:
-            positions = [match.start() for match in re.finditer(rf"</{name}", self._source, re.IGNORECASE)]
-            self._last_end_tags[name] = positions[-1] if positions else -1
-        return self._last_end_tags[name]
+        if not ((self._invisible.name or name in self._dropped) and self._invisible.consume(name, token)):
+            self._read_block(name, token, is_end=bool(token["end"]))
 
     def _read_block(self, name: str, token: re.Match[str], *, is_end: bool) -> None:
         if name in _PICTURES:

@@ -19,6 +19,7 @@ from directory_indexer.formats.draft import MAX_COLUMN_SPAN, MAX_ROW_SPAN, Draft
 from directory_indexer.formats.html import main_part, n_visible, title_of
 from directory_indexer.formats.html_tokens import (
     TOKEN,
+    InvisibleElement,
     alternative_text,
     decode_entities,
     inline_frames,
@@ -88,7 +89,7 @@ class _Page:
         self._level = 0
         self._verbatim_depth = 0
         self._is_superscript = False
-        self._invisible = _InvisibleElement(source)
+        self._invisible = InvisibleElement(source, _INVISIBLE)
         self._lists = lists = _Lists()
         self._tables = tables = _Tables(self._story)
         self._starts: dict[str, Callable[[str], None]] = {
@@ -125,12 +126,12 @@ class _Page:
         return self._blocks
 
     def _read_text(self, text: str) -> None:
-        if not text or self._invisible.is_open:
+        if not text or self._invisible.name:
             return
         self._write(decode_entities(text))
 
     def _write(self, text: str) -> None:
-        if self._invisible.is_open:
+        if self._invisible.name:
             return
         if not self._verbatim_depth:
             text = _SPACES.sub(" ", text)
@@ -172,42 +173,6 @@ class _Page:
     def _end_paragraph(self) -> None:
         if self._story.is_in_paragraph:
             self._story.end_paragraph(self._level, self._lists.take_mark())
-
-
-class _InvisibleElement:
-    """The open invisible element, with everything nested in it."""
-
-    def __init__(self, source: str) -> None:
-        self._source = source
-        self._name = ""
-        self._depth = 0
-        self._last_end_tags: dict[str, int] = {}
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._name)
-
-    def consume(self, name: str, token: re.Match[str]) -> bool:
-        """Whether a tag belongs to an invisible element, which is entered or left by it."""
-        if not self._name and name not in _INVISIBLE:
-            return False
-        is_end, is_self_closing = bool(token["end"]), token[0].endswith("/>")
-        if self._name:
-            self._read_inner_tag(name, token, is_end=is_end, is_self_closing=is_self_closing)
-        elif not is_end and not is_self_closing and self._last_end_tag(name) > token.end():
-            self._name, self._depth = name, 1
-        return True
-
-    def _read_inner_tag(self, name: str, token: re.Match[str], *, is_end: bool, is_self_closing: bool) -> None:
-        if name == self._name and not is_self_closing:
-            self._depth += -1 if is_end else 1
-            if not self._depth or token.start() >= self._last_end_tag(name):
-                self._name = ""
-
-    def _last_end_tag(self, name: str) -> int:
-        if name not in self._last_end_tags:
-            self._last_end_tags[name] = self._source.rfind(f"</{name}")
-        return self._last_end_tags[name]
 
 
 class _Lists:

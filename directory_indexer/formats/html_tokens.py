@@ -1,13 +1,13 @@
-"""Tokens of HTML: tags and their attributes, character references, linked data, and the metadata of the head.
+"""Tokens of HTML: tags and their attributes, character references, and elements that are not displayed.
 
-Metadata is in the names of HTML, Dublin Core and Open Graph.
+Also linked data, and the metadata of the head, in the names of HTML, Dublin Core and Open Graph.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -29,6 +29,43 @@ TOKEN: Final = re.compile(
 """A tag with its `name`, and with an `end` if it closes an element; a whole element of code; a comment; or a section of
 `plain` characters.
 """
+
+
+class InvisibleElement:
+    """The open element of a page that is not displayed, with everything nested in it.
+
+    One without an end tag is not opened, so that it hides nothing else.
+    """
+
+    def __init__(self, source: str, names: Collection[str]) -> None:
+        self.name = ""
+        """The name of the element; "" if none is open."""
+
+        self._source = source
+        self._names = names
+        self._depth = 0
+        self._last_end_tags: dict[str, int] = {}
+
+    def consume(self, name: str, token: re.Match[str]) -> bool:
+        """Whether a tag belongs to an invisible element, which is entered or left by it."""
+        if not self.name and (name not in self._names or _SHADOW_ROOT.search(token[0])):
+            return False
+        if token[0].endswith("/>"):
+            return True
+        if not self.name:
+            if not token["end"] and self._last_end_tag(name) > token.end():
+                self.name, self._depth = name, 1
+        elif name == self.name:
+            self._depth += -1 if token["end"] else 1
+            if not self._depth or token.start() >= self._last_end_tag(name):
+                self.name = ""
+        return True
+
+    def _last_end_tag(self, name: str) -> int:
+        if name not in self._last_end_tags:
+            end_tags = re.finditer(rf"</{name}", self._source, re.IGNORECASE)
+            self._last_end_tags[name] = max((end_tag.start() for end_tag in end_tags), default=-1)
+        return self._last_end_tags[name]
 
 
 def decode_entities(text: str) -> str:
@@ -116,6 +153,9 @@ def _meta_fields(head: str) -> Iterator[tuple[str, list[str]]]:
         if content := decode_references(attributes.get("content", "")):
             yield _FIELD_NAMES.get(name.lower(), name), [content]
 
+
+_SHADOW_ROOT: Final = re.compile(r"\sshadowrootmode\s*=", re.IGNORECASE)
+"""In the tag of a template that is displayed, as the content of the element around it."""
 
 _FRAME_PAGE: Final = re.compile(
     r"(?P<open><iframe\s(?:[^>\"']|\"[^\"]*\"|'[^']*')*?(?<=\s)srcdoc\s*=\s*(?P<quote>[\"']))"

@@ -67,8 +67,8 @@ _NUMBER_AT_START: Final = re.compile(r"\D?\d{1,3}")
 _LETTER_AT_START: Final = re.compile(r"\W?[a-z]")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 _CAPITALISED_WORD: Final = re.compile(r"(?![a-z])[^\W\d_]{3}")
-_WORD_BEFORE_NUMBER: Final = re.compile(r"(?:[^\W\d_]{3}|\b[A-Z][a-z])[.,;:)\u201d\"]?$")
-"""Names may have two letters."""
+_WORD_BEFORE_NUMBER: Final = re.compile(r"(?:[^\W\d_]{3}|\b(?![CDHKM]m)[A-Z][a-z])[.,;:)\u201d\"]?$")
+"""Names may have two letters, and units begin with a capital by mistake, as in Km2."""
 
 _WORD_BEFORE_LETTER: Final = re.compile(r"[^\W\d_A-Z]{3}$")
 """Letters behind capitals belong to the word, as in XIXe."""

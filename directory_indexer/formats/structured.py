@@ -20,7 +20,11 @@ from directory_indexer.formats.document import Document, Heading, Section, decod
 _WITH_PLAIN_VALUES: Final = frozenset({"yaml", "toml"})
 """Kinds in which a backslash outside of quotes is a plain character."""
 
-_QUOTED: Final = re.compile(r"(?:(?<=[:=,\[{?-] )|(?<=[\[{=,])|^[ \t]*+)\"(?:[^\"\\]++|\\[\s\S])*+\"", re.MULTILINE)
+_QUOTED: Final = re.compile(
+    r"(?:(?<=[:=,\[{?-] )|(?<=[\[{=,])|^[ \t]*+)"
+    r"(?:\"\"\"(?:[^\"\\]++|\\[\s\S]|\"(?!\"\"))*+\"\"\"|\"(?:[^\"\\]++|\\[\s\S])*+\")",
+    re.MULTILINE,
+)
 _OF_LATEX: Final = frozenset({"latex", "bibtex"})
 _COMBINING: Final = dict(
     zip(

@@ -162,22 +162,22 @@ FORMATS: Final[dict[str, Format]] = {
         "docs", "vcf vcard", Decoded(extract_contacts, rejoin_split_characters), opening=rb"BEGIN:VCARD\b", version=2
     ),
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
-    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=5),
-    "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER),
-    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=7),
+    "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=6),
+    "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER, version=2),
+    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=8),
     # It has the headers of a message, so it comes before that.
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=5),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=5),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=5),
-    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=4),
-    "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK),
-    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=6),
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=6),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=6),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=6),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=5),
+    "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK, version=2),
+    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=7),
     "hwpx": Format("docs", "hwpx", open=open_hwpx, sniff=is_hwpx, header=_ZIP_HEADER),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
     "man": Format("docs", "man mdoc roff", Decoded(extract_markup), aliases="troff nroff groff", opening=_MAN),
     "markdown": Format("docs", "md markdown mdown mkd mkdn mdx rmd qmd livemd mdc", Decoded(extract_markdown)),
-    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=2),
+    "mbox": Format("docs", "mbox mbx", open=open_mailbox, opening=_MAILBOX, aliases="mailbox", version=3),
     "mobi": Format(
         "docs",
         "mobi prc azw",
@@ -186,25 +186,25 @@ FORMATS: Final[dict[str, Format]] = {
         sniff=_is_mobi,
         header=_MOBI_HEADER,
         header_at=60,
-        version=2,
+        version=3,
     ),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=3),
-    "odp": Format("docs", "odp otp fodp sxi sti", open=open_odf, sniff=is_odp, header=_OFFICE_HEADER, version=3),
+    "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=4),
+    "odp": Format("docs", "odp otp fodp sxi sti", open=open_odf, sniff=is_odp, header=_OFFICE_HEADER, version=4),
     "odt": Format(
-        "docs", "odt ott odm oth fodt sxw stw sxg", open=open_odf, sniff=is_odt, header=_OFFICE_HEADER, version=4
+        "docs", "odt ott odm oth fodt sxw stw sxg", open=open_odf, sniff=is_odt, header=_OFFICE_HEADER, version=5
     ),
     "org": Format("docs", "org", Decoded(extract_markup)),
     "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=7),
+    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=8),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=5
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=6
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
-    "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=3),
+    "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=4),
     "subtitles": Format(
         "docs", "srt vtt sbv ass ssa lrc", Decoded(extract_subtitles), opening=_SUBTITLES, aliases="lyrics", version=2
     ),
@@ -259,17 +259,17 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log", version=2),
-    "ods": Format("data", "ods ots fods sxc stc", open=open_odf, sniff=is_ods, header=_OFFICE_HEADER, version=4),
+    "ods": Format("data", "ods ots fods sxc stc", open=open_odf, sniff=is_ods, header=_OFFICE_HEADER, version=5),
     "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
     "toml": Format(
-        "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=2
+        "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=3
     ),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
     # Any other OLE file is taken for a workbook until it is read: its name is missing or may be wrong.
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
     "xlsx": Format(
-        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=3
+        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=4
     ),
     "xml": Format(
         "data",

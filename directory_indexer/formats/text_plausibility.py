@@ -1,7 +1,8 @@
 """Detection of text in a natural language, as opposed to other bytes that were decoded as characters.
 
 Any bytes are characters in a code page. What distinguishes writing is which characters are next to each other: within a
-word the letters are of one script, no capital follows a small letter, signs stand alone, and words end.
+word the letters are of one script, no capital follows a small letter, signs stand alone, and words end; they do not end
+at an at sign, which is the space of EBCDIC.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _is_implausible(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:
         return True
     if not glyph.script:
         return _is_implausible_sign(before, glyph, after)
-    return _clash(before, glyph) or _clash(glyph, after)
+    return "@" in (before.character, after.character) or _clash(before, glyph) or _clash(glyph, after)
 
 
 def _is_implausible_sign(before: _Glyph, glyph: _Glyph, after: _Glyph) -> bool:

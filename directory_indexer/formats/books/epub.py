@@ -25,16 +25,18 @@ from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import XmlValues, read_xml
 
 _ZIP: Final = b"PK\3\4"
-_FIRST_NAME: Final = 30
+_FIRST_NAME_AT: Final = 30
 _MEDIA_TYPE: Final = b"mimetypeapplication/epub+zip"
-_NEAR: Final = 3
-"""The title of a chapter is searched in this many blocks at its beginning."""
+_N_BLOCKS_WITH_TITLE: Final = 3
+"""The number of blocks at the start of a chapter that may hold its title."""
 
 _FONT_METHODS: Final = frozenset({"http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"})
 
 _INDEX: Final = "application/x-dtbncx+xml"
 _PAGE_TYPES: Final = ("html", "xml", "oeb1-document")
-_NO_PAGES: Final = frozenset({_INDEX, "application/smil+xml", "application/pls+xml", "application/oebps-page-map+xml"})
+_NON_PAGE_TYPES: Final = frozenset(
+    {_INDEX, "application/smil+xml", "application/pls+xml", "application/oebps-page-map+xml"}
+)
 _MAX_FALLBACKS: Final = 4
 _DATED: Final = frozenset({"date", "meta"})
 _LEVELS: Final = frozenset({"ol", "navPoint"})
@@ -44,7 +46,7 @@ _MAX_DEPTH: Final = 9
 
 def is_epub(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is an EPUB book, by its first entry or by its name."""
-    return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME))
+    return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME_AT))
 
 
 def open_epub(file: BinaryIO, kind: str, budget: Budget) -> Contents:
@@ -89,9 +91,9 @@ class PackageDocument(XmlValues):
 
     @property
     def pages(self) -> list[str]:
-        """The parts in reading order, each once; also those reached only by links.
+        """The parts in reading order, each once, including those that only links reach.
 
-        If a book has no reading order, that of its list of parts counts.
+        Without a declared order, that of the list of parts is taken.
         """
         listed = (self._items[item_id] for item_id in dict.fromkeys(self._order) if item_id in self._items)
         pages = dict.fromkeys(item.part for item in map(self._readable, listed) if item.is_page)
@@ -198,7 +200,9 @@ def _write_page(blocks: list[Block], chapter: Chapter | None, n_levels: int, dra
     """Write a page; return the level offset of its headings, for pages that continue the chapter."""
     if chapter:
         headings = [
-            paragraph.level for paragraph in blocks[:_NEAR] if isinstance(paragraph, Paragraph) and paragraph.level
+            paragraph.level
+            for paragraph in blocks[:_N_BLOCKS_WITH_TITLE]
+            if isinstance(paragraph, Paragraph) and paragraph.level
         ]
         if not headings:
             draft.heading(chapter.depth, chapter.title)
@@ -248,7 +252,7 @@ class _Item(NamedTuple):
     @property
     def is_page(self) -> bool:
         """Whether it is text: HTML, a drawing as SVG, or other XML, as in older books."""
-        is_text = any(word in self.media_type for word in _PAGE_TYPES) and self.media_type not in _NO_PAGES
+        is_text = any(word in self.media_type for word in _PAGE_TYPES) and self.media_type not in _NON_PAGE_TYPES
         return is_text or self.part.lower().endswith((".html", ".xhtml", ".htm"))
 
 
@@ -260,8 +264,8 @@ class _Entries:
         self._folder = folder
         self._depth = 0
         self._is_label = False
-        self._is_other = False
-        """Whether this is another list: of pages, of figures."""
+        self._is_other_list = False
+        """Whether the list is not the table of contents, but one of pages or figures."""
 
         self._reference = ""
         self._label: list[str] = []
@@ -270,7 +274,7 @@ class _Entries:
         if name in _LEVELS:
             self._depth += 1
         elif name == "nav":
-            self._is_other = attributes.get("type", "toc") != "toc"
+            self._is_other_list = attributes.get("type", "toc") != "toc"
         elif name in _LABELS:
             self._is_label = True
             self._label.clear()
@@ -292,6 +296,6 @@ class _Entries:
 
     def _add(self, reference: str) -> None:
         title = " ".join("".join(self._label).split())
-        if reference and title and not self._is_other:
+        if reference and title and not self._is_other_list:
             part = part_name(self._folder, reference).lower()
             self.chapters.setdefault(part, Chapter(title, min(max(self._depth, 1), _MAX_DEPTH)))

@@ -22,8 +22,8 @@ def extract_fiction_book(text: str, kind: str) -> Document:
         ExtractionError: it is damaged, and nothing of it can be read.
     """
     description, book = _Description(), _Book()
-    read_xml([text], description, skipped=_NO_DESCRIPTION)
-    problem = read_xml([text], book, skipped=_NO_TEXT)
+    read_xml([text], description, skipped=_OUTSIDE_DESCRIPTION)
+    problem = read_xml([text], book, skipped=_OUTSIDE_TEXT)
     if problem and book.draft.is_empty:
         raise problem
     return book.draft.document(kind, description.first("book-title"), description.metadata)
@@ -79,8 +79,8 @@ class _Book:
         self._title: list[str] | None = None
         """The pieces of the open title."""
 
-        self._is_loose = False
-        """Whether the open paragraph has no element of its own: dates of poems, code."""
+        self._is_implicit = False
+        """Whether the open paragraph has no element of its own, as for dates of poems and code."""
 
         self._is_superscript = False
         self._starts: dict[str, Callable[[dict[str, str]], None]] = {
@@ -103,7 +103,7 @@ class _Book:
         if name == "sup":
             self._is_superscript = True
         elif begin := self._starts.get(name):
-            self._end_loose_text()
+            self._end_implicit_paragraph()
             begin(attributes)
 
     def text(self, text: str) -> None:
@@ -112,19 +112,19 @@ class _Book:
             return
         if self._depth and not self._story.is_in_paragraph and not text.isspace():
             self._story.begin_paragraph()
-            self._is_loose = True
+            self._is_implicit = True
         (self._story.write_superscript if self._is_superscript else self._story.write)(_SPACES.sub(" ", text))
 
     def end(self, name: str) -> None:
         if name == "sup":
             self._is_superscript = False
         elif end := self._ends.get(name):
-            self._end_loose_text()
+            self._end_implicit_paragraph()
             end()
 
-    def _end_loose_text(self) -> None:
-        if self._is_loose:
-            self._is_loose = False
+    def _end_implicit_paragraph(self) -> None:
+        if self._is_implicit:
+            self._is_implicit = False
             self._story.end_paragraph()
 
     def _begin_section(self, _: dict[str, str]) -> None:
@@ -162,11 +162,11 @@ class _Book:
 
 _CELLS: Final = frozenset({"td", "th"})
 _PARAGRAPHS: Final = frozenset({"p", "v", "subtitle", "text-author"})
-_NO_DESCRIPTION: Final = frozenset(
+_OUTSIDE_DESCRIPTION: Final = frozenset(
     {"body", "binary", "stylesheet", "annotation", "document-info", "publish-info", "src-title-info", "custom-info"}
 )
 """Elements that do not describe the book itself: its text, its file, its printed edition, its original."""
 
-_NO_TEXT: Final = _NO_DESCRIPTION - {"body", "annotation"}
+_OUTSIDE_TEXT: Final = _OUTSIDE_DESCRIPTION - {"body", "annotation"}
 _SPACES: Final = re.compile(r"\s+")
 _MAX_NAMES: Final = 8

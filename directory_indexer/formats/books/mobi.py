@@ -1,4 +1,4 @@
-"""Mobipocket books and Kindle books before 2011, which MuPDF unpacks and lays out as pages of HTML."""
+"""Mobipocket books, and Kindle books from before 2011, which MuPDF unpacks and lays out as pages of HTML."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def extract_mobi(content: bytes, kind: str, budget: Budget) -> Document:
     draft = Draft()
     try:
         with LOCK, open_document(content, "mobi") as book:
-            # On a high page hardly any paragraph is broken at its end.
+            # On a tall page, hardly any paragraph is split.
             book.layout(width=_WIDTH, height=_HEIGHT, fontsize=_FONT_SIZE)
             for page in book:
                 source = page.get_text("xhtml", flags=_TEXT)
@@ -67,36 +67,36 @@ def _header(content: bytes) -> bytes:
 
 def _properties(header: bytes) -> tuple[str, Metadata]:
     """Parse the metadata of a book: records of a number, a length and a text (EXTH)."""
-    facts: dict[int, list[str]] = {}
+    values_by_type: dict[int, list[str]] = {}
     _, separator, records = header.partition(b"EXTH")
-    offset = _EXTH_BYTES
-    while separator and offset <= len(records) - _FACT.size and len(facts) < _MAX_FACTS:
-        number, size = _FACT.unpack_from(records, offset)
-        if number in _FACT_TYPES:
-            fact = records[offset + _FACT.size : offset + size][:_MAX_BYTES]
-            facts.setdefault(number, []).append(decode_declared(fact, "utf-8").strip())
-        offset += max(size, _FACT.size)
+    offset = _FIRST_RECORD_AT
+    while separator and offset <= len(records) - _EXTH_RECORD.size and len(values_by_type) < _MAX_TYPES:
+        number, size = _EXTH_RECORD.unpack_from(records, offset)
+        if number in _TYPES:
+            value = records[offset + _EXTH_RECORD.size : offset + size][:_MAX_BYTES]
+            values_by_type.setdefault(number, []).append(decode_declared(value, "utf-8").strip())
+        offset += max(size, _EXTH_RECORD.size)
 
     def first(number: int) -> str:
-        return next(iter(facts.get(number, ())), "")
+        return next(iter(values_by_type.get(number, ())), "")
 
     return first(503), Metadata(
-        authors=distinct_values(facts.get(100, ())),
+        authors=distinct_values(values_by_type.get(100, ())),
         created=iso_time(first(106)),
         language=primary_language(first(524)),
         subject=single_line_value(first(103)),
-        tags=distinct_values(tag for subject in facts.get(105, ()) for tag in split_list(subject)),
+        tags=distinct_values(tag for subject in values_by_type.get(105, ()) for tag in split_list(subject)),
     )
 
 
 _RECORDS_AT: Final = 78
 _ENCRYPTION: Final = struct.Struct(">12xH")
-_FACT_TYPES: Final = frozenset({100, 103, 105, 106, 503, 524})
+_TYPES: Final = frozenset({100, 103, 105, 106, 503, 524})
 """Author, description, subject, date, title and language."""
 
-_EXTH_BYTES: Final = 8
-_FACT: Final = struct.Struct(">LL")
-_MAX_FACTS: Final = 100
+_FIRST_RECORD_AT: Final = 8
+_EXTH_RECORD: Final = struct.Struct(">LL")
+_MAX_TYPES: Final = 100
 _MAX_BYTES: Final = 20_000
 _WIDTH, _HEIGHT, _FONT_SIZE = 800, 20_000, 10
 _TEXT: Final = pymupdf.TEXTFLAGS_XHTML & ~pymupdf.TEXT_PRESERVE_IMAGES

@@ -34,6 +34,11 @@ with lazily:
 
 _HEADERS_AND_FOOTERS: Final = frozenset({"header", "footer"})
 _SHAPES: Final = frozenset({"shape", "rect", "roundrect", "oval", "group", "line"})
+_GREEK: Final = {
+    f"{first + index:x}": letter
+    for first, letters in ((0x41, "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ"), (0x61, "αβχδεφγηιϕκλμνοπθρστυϖωξψζ"))
+    for index, letter in enumerate(letters)
+} | {"a3": "\u2264", "b0": "\u00b0", "b1": "\u00b1", "b3": "\u2265", "b4": "\u00d7", "ae": "\u2192"}
 _MAX_FIELD_CODE: Final = 4_000
 _HYPERLINK: Final = re.compile(r"""\s*HYPERLINK\s+"([^"\s<>]+)\"""", re.IGNORECASE)
 _CHARACTERS: Final = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
@@ -115,6 +120,7 @@ class DocxBody:
             "position": lambda attributes: self._set_superscript(_alignment_at(attributes.get("val", ""))),
             "numId": lambda attributes: self._set_form(numbering=attributes.get("val", "")),
             "ilvl": lambda attributes: self._set_form(depth=attributes.get("val", "")),
+            "sym": lambda attributes: story.write(_symbol(attributes)),
             "txbxContent": lambda _: story.begin_aside(),
             "tbl": lambda _: story.tables.begin(),
             "tr": lambda _: story.tables.begin_row(),
@@ -238,6 +244,12 @@ class DocxBody:
         if table := self._story.tables.innermost:
             join_continued_cells(table)
         self._story.tables.end()
+
+
+def _symbol(attributes: dict[str, str]) -> str:
+    """Return the Greek letter that stands at a place in the font Symbol; other symbols are ornaments."""
+    place = attributes.get("char", "")[-2:].lower()
+    return _GREEK.get(place, "") if attributes.get("font") == "Symbol" else ""
 
 
 def _alignment_at(position: str) -> str:

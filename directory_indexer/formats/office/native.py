@@ -1,4 +1,4 @@
-"""Binary Excel workbooks and Word documents of before 2007, read by the native libraries calamine and office-oxide.
+"""Binary Excel workbooks and Word documents from before 2007, read by the native libraries calamine and office-oxide.
 
 Errors of the libraries become one error; a crash of their process is handled by the worker.
 """
@@ -29,7 +29,7 @@ _MIDNIGHT: Final = time()
 
 _Node: TypeAlias = dict[str, Any]
 
-_RUNNING: Final = tuple(
+_HEADERS_AND_FOOTERS: Final = tuple(
     f"{which}{part}" for part in ("header", "footer") for which in ("", "first_page_", "even_page_")
 )
 _CONTENTS: Final = ("content", "items", "rows", "cells")
@@ -47,17 +47,17 @@ def extract_xlsb(content: bytes, _: str, budget: Budget) -> Document:
         ExtractionError: it is damaged.
     """
     title, metadata = read_properties(Package(content, budget))
-    return _read(content).document("xlsb", title, metadata)
+    return _read_workbook(content).document("xlsb", title, metadata)
 
 
 def read_xls(content: bytes) -> Document:
-    """Read a workbook of before 2007.
+    """Read a workbook from before 2007.
 
     Raises:
         SkipFileError: it needs a password, or is more than is read.
         ExtractionError: it is damaged.
     """
-    return _read(content).document("xls")
+    return _read_workbook(content).document("xls")
 
 
 def read_doc(content: bytes) -> Document:
@@ -68,18 +68,18 @@ def read_doc(content: bytes) -> Document:
         ExtractionError: it is damaged.
     """
     draft = Draft()
-    running: dict[str, None] = {}
+    headers_and_footers: dict[str, None] = {}
     for section in _sections(content):
         _write_nodes(section.get("elements", ()), draft)
-        running |= {_text(section[part]): None for part in _RUNNING if section.get(part)}
-    for text in running:
+        headers_and_footers |= {_text(section[part]): None for part in _HEADERS_AND_FOOTERS if section.get(part)}
+    for text in headers_and_footers:
         draft.paragraph(text)
     return draft.document("doc")
 
 
 @contextmanager
-def translate_errors(what: str, *errors: type[Exception]) -> Iterator[None]:
-    """Convert the errors and panics of a library into failures that name `what` was read.
+def translate_errors(content_name: str, *errors: type[Exception]) -> Iterator[None]:
+    """Convert the errors and panics of a library into failures that name the content.
 
     Raises:
         SkipFileError: the file needs a password.
@@ -93,15 +93,15 @@ def translate_errors(what: str, *errors: type[Exception]) -> Iterator[None]:
         message = " ".join(str(error).split())[:_MESSAGE_CHARACTERS]
         if any(word in message.lower() for word in _PASSWORDS):
             raise SkipFileError(SkipReason.ENCRYPTED, "needs a password") from error
-        raise ExtractionError(f"damaged {what}: {message or type(error).__name__}") from error
+        raise ExtractionError(f"damaged {content_name}: {message or type(error).__name__}") from error
     except BaseException as error:
         # PyO3 raises a Rust panic as a class that is no `Exception` and cannot be imported.
         if type(error).__name__ != "PanicException":
             raise
-        raise ExtractionError(f"damaged {what}: its reader gave up") from error
+        raise ExtractionError(f"damaged {content_name}: its reader failed") from error
 
 
-def _read(content: bytes) -> Draft:
+def _read_workbook(content: bytes) -> Draft:
     draft = Draft()
     with translate_errors("workbook", python_calamine.CalamineError, OSError, ValueError):
         workbook = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))

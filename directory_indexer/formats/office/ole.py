@@ -1,7 +1,7 @@
-"""Office files of before 2007: OLE files, recognised by the names of their streams, and their metadata.
+"""Office files from before 2007: OLE files, recognised by the names of their streams, and their metadata.
 
-Encrypted files of newer formats are OLE files, too. olefile reads all properties of a summary stream, and as many
-values as one claims to have: four billion in eight bytes; so only the relevant ones are read here.
+Encrypted files of newer formats are OLE files, too. olefile reads every property of a summary stream and trusts its
+number of values, which may be four billion in eight bytes; so the relevant properties are read here.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def extract_ole(content: bytes, _: str, __: Budget) -> Document:
             if _is_encrypted(file, names):
                 raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
             title, metadata = _read_properties(file)
-            slides = _presentation(file, names)
-    except _DAMAGE as error:
+            slides = _presentation_streams(file, names)
+    except _DAMAGE_ERRORS as error:
         raise ExtractionError(f"damaged OLE file: {str(error)[:_MESSAGE_CHARACTERS]}") from error
     read = next((read for name, read in _READERS.items() if name in names), None)
     if read:
@@ -47,16 +47,16 @@ def extract_ole(content: bytes, _: str, __: Budget) -> Document:
     else:
         raise SkipFileError(
             SkipReason.BINARY,
-            next((_OTHERS[stream_name] for stream_name in _OTHERS if stream_name in names), "OLE file"),
+            next((_OTHER_KINDS[stream_name] for stream_name in _OTHER_KINDS if stream_name in names), "OLE file"),
         )
     metadata = metadata._replace(n_pages=document.metadata.n_pages)
     return document._replace(title=title or document.title, metadata=metadata)
 
 
-def _presentation(file: olefile.OleFileIO, names: dict[str, str]) -> tuple[bytes, bytes] | None:
-    """Return the streams of a presentation, which may lie in a storage besides those for older programs."""
-    within = next((names[stream] for stream in ("pp97_dualstorage",) if stream in names), "")
-    streams = [f"{within}/{name}".lstrip("/") for name in ("PowerPoint Document", "Current User")]
+def _presentation_streams(file: olefile.OleFileIO, names: dict[str, str]) -> tuple[bytes, bytes] | None:
+    """Return the streams of a presentation, which may lie in a storage beside those for older programs."""
+    storage_name = next((names[stream] for stream in ("pp97_dualstorage",) if stream in names), "")
+    streams = [f"{storage_name}/{name}".lstrip("/") for name in ("PowerPoint Document", "Current User")]
     if not file.exists(streams[0]):
         return None
     main, user = (file.openstream(stream).read() if file.exists(stream) else b"" for stream in streams)
@@ -65,7 +65,7 @@ def _presentation(file: olefile.OleFileIO, names: dict[str, str]) -> tuple[bytes
 
 def _is_encrypted(file: olefile.OleFileIO, names: dict[str, str]) -> bool:
     return "encryptedpackage" in names or any(
-        _has_password(file.openstream(names[stream_name]).read(_PASSWORD_WITHIN))
+        _has_password(file.openstream(names[stream_name]).read(_MAX_BYTES_BEFORE_PASSWORD))
         for stream_name in _WORKBOOKS
         if stream_name in names
     )
@@ -86,12 +86,21 @@ def _read_properties(file: olefile.OleFileIO) -> tuple[str, Metadata]:
     """Return the title and metadata in the summary of an office program; damaged ones are empty."""
     try:
         return read_summary(file.openstream(_SUMMARY).read(MAX_BYTES) if file.exists(_SUMMARY) else b"")
-    except _DAMAGE:
+    except _DAMAGE_ERRORS:
         return "", Metadata()
 
 
 _MESSAGE_CHARACTERS: Final = 100
-_DAMAGE: Final = (OSError, ValueError, IndexError, KeyError, TypeError, OverflowError, struct.error, RecursionError)
+_DAMAGE_ERRORS: Final = (
+    OSError,
+    ValueError,
+    IndexError,
+    KeyError,
+    TypeError,
+    OverflowError,
+    struct.error,
+    RecursionError,
+)
 _READERS: Final[dict[str, Callable[[bytes], Document]]] = {
     "worddocument": read_doc,
     "workbook": read_xls,
@@ -100,12 +109,12 @@ _READERS: Final[dict[str, Callable[[bytes], Document]]] = {
 _WORKBOOKS: Final = ("workbook", "book")
 _RECORD_HEADER: Final = 4
 _FILE_PASS: Final = 0x2F
-_PASSWORD_WITHIN: Final = 512
-_OTHERS: Final = {
-    "visiodocument": "Visio drawing of before 2013",
+_MAX_BYTES_BEFORE_PASSWORD: Final = 512
+_OTHER_KINDS: Final = {
+    "visiodocument": "Visio drawing from before 2013",
     "__properties_version1.0": "Outlook message",
     "quill": "Publisher document",
-    "pp40": "PowerPoint presentation of before 1997",
+    "pp40": "PowerPoint presentation from before 1997",
 }
 _SUMMARY: Final = "\x05SummaryInformation"
 

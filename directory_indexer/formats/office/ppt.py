@@ -1,7 +1,7 @@
-"""PowerPoint presentations of before 2007: each slide is a page with its title, text, notes and comments.
+"""PowerPoint presentations from before 2007: each slide is a page with its title, text, notes and comments.
 
-A fast-saved file keeps its former content and appends changes: each save has a directory that locates its objects, and
-refers to the save before it.
+Fast saves append changes and keep the former content: each save has a directory that locates its objects, and refers to
+the save before it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.formats.document import Document, Metadata
 from directory_indexer.formats.draft import Draft
 
-_SLIDE: Final = struct.Struct("<I8xI")
-_NUMBER: Final = struct.Struct("<I")
+_SLIDE_ENTRY: Final = struct.Struct("<I8xI")
+_UINT32: Final = struct.Struct("<I")
 _OF_SLIDES: Final = 0
 _COMMENT_TEXT: Final = 1
 _TITLES: Final = frozenset({0, 6})
 _LISTS: Final = frozenset({1, 7, 8})
 _NOTES_TEXT: Final = 2
-_OTHER: Final = 4
-_FIELD: Final = "*"
-"""Stands for the number of the slide or a date."""
+_OTHER_TEXT: Final = 4
+_FIELD_PLACEHOLDER: Final = "*"
+"""Text that stands for the slide number or for a date."""
 
 
 DOCUMENT: Final = 0x3E8
@@ -41,10 +41,10 @@ NOTES_OF: Final = 0x3F1
 COMMENT: Final = 0x2EE0
 
 _HEADER: Final = struct.Struct("<HHI")
-_USER: Final = struct.Struct("<12xII")
+_CURRENT_USER: Final = struct.Struct("<12xII")
 _EDIT_FIELDS: Final = struct.Struct("<8xIII")
 _EDIT: Final = 0xFF5
-_DIRECTORY: Final = 0x1772
+_PERSIST_DIRECTORY: Final = 0x1772
 _CONTAINER: Final = 0xF
 _ENCRYPTED: Final = 0xF3D1C4DF
 _TAGS: Final = 0x138B
@@ -69,7 +69,7 @@ def read_ppt(stream: bytes, current_user: bytes) -> Document:
     draft = Draft()
     for page, slide in enumerate(slides, 1):
         draft.page(page)
-        _write(slide.texts, draft)
+        _write_slide(slide.texts, draft)
         if notes_of_slide := notes.get(slide.slide_id):
             draft.paragraph("\n".join(("Notes:", *notes_of_slide)))
         for comment in slide.comments:
@@ -112,14 +112,14 @@ def objects(stream: bytes, current_user: bytes) -> tuple[int, dict[int, Record]]
     Raises:
         SkipFileError: the presentation needs a password.
     """
-    if len(current_user) < _USER.size:
+    if len(current_user) < _CURRENT_USER.size:
         return 0, {}
-    token, at = _USER.unpack_from(current_user)
+    token, at = _CURRENT_USER.unpack_from(current_user)
     if token == _ENCRYPTED:
         raise SkipFileError(SkipReason.ENCRYPTED, "needs a password")
     document, places = 0, dict[int, int]()
     n_remaining = len(stream) // 4  # Overlapping directories could have more entries than the file has numbers.
-    for directory, number in _saves(stream, at):
+    for directory, number in _saved_states(stream, at):
         document = document or number
         for object_number, place in islice(_object_positions(stream, directory), n_remaining):
             places.setdefault(object_number, place)
@@ -166,22 +166,24 @@ def _outlines(stream: bytes, document: Record) -> Iterator[tuple[int, int, list[
     for listed in (record for record in lists if record.instance == _OF_SLIDES):
         inner = list(records(stream, listed.start, listed.end))
         starts = [
-            at for at, record in enumerate(inner) if record.kind == PERSISTED_SLIDE and _size(record) >= _SLIDE.size
+            at
+            for at, record in enumerate(inner)
+            if record.kind == PERSISTED_SLIDE and _size(record) >= _SLIDE_ENTRY.size
         ]
         for start, end in zip(starts, [*starts[1:], len(inner)], strict=True):
-            number, slide_id = _SLIDE.unpack_from(stream, inner[start].start)
-            yield number, slide_id, list(_boxes(stream, inner[start + 1 : end]))
+            number, slide_id = _SLIDE_ENTRY.unpack_from(stream, inner[start].start)
+            yield number, slide_id, list(_text_boxes(stream, inner[start + 1 : end]))
 
 
 def _texts(stream: bytes, container: Record) -> Iterator[_Text]:
-    return _boxes(stream, all_records(stream, container.start, container.end))
+    return _text_boxes(stream, all_records(stream, container.start, container.end))
 
 
-def _boxes(stream: bytes, box_records: Iterator[Record] | list[Record]) -> Iterator[_Text]:
-    kind = _OTHER
+def _text_boxes(stream: bytes, box_records: Iterator[Record] | list[Record]) -> Iterator[_Text]:
+    kind = _OTHER_TEXT
     for record in box_records:
-        if record.kind == TEXT_KIND and _size(record) >= _NUMBER.size:
-            [kind] = _NUMBER.unpack_from(stream, record.start)
+        if record.kind == TEXT_KIND and _size(record) >= _UINT32.size:
+            [kind] = _UINT32.unpack_from(stream, record.start)
         elif record.kind in {TEXT_CHARACTERS, TEXT_BYTES}:
             yield _Text(kind, _decode_text(stream, record))
 
@@ -201,18 +203,18 @@ def _notes(stream: bytes, records_by_number: dict[int, Record]) -> dict[int, lis
     """Return the speaker notes by the id of their slide."""
     notes: dict[int, list[str]] = {}
     for page in {record.start: record for record in records_by_number.values() if record.kind == NOTES}.values():
-        about = next((record for record in records(stream, page.start, page.end) if record.kind == NOTES_OF), None)
-        if about and _size(about) >= _NUMBER.size:
-            [slide_id] = _NUMBER.unpack_from(stream, about.start)
+        notes_of = next((record for record in records(stream, page.start, page.end) if record.kind == NOTES_OF), None)
+        if notes_of and _size(notes_of) >= _UINT32.size:
+            [slide_id] = _UINT32.unpack_from(stream, notes_of.start)
             texts = [text.replace("\r", "\n").strip() for kind, text in _texts(stream, page) if kind == _NOTES_TEXT]
             notes.setdefault(slide_id, []).extend(filter(None, texts))
     return notes
 
 
-def _write(texts: list[_Text], draft: Draft) -> None:
+def _write_slide(texts: list[_Text], draft: Draft) -> None:
     has_title = False
     for kind, text in texts:
-        lines = [line for line in text.split("\r") if line.strip() and line.strip() != _FIELD]
+        lines = [line for line in text.split("\r") if line.strip() and line.strip() != _FIELD_PLACEHOLDER]
         if kind in _TITLES and not has_title and lines:
             has_title = True
             draft.heading(1, " ".join(lines))
@@ -232,7 +234,7 @@ def _size(record: Record) -> int:
     return record.end - record.start
 
 
-def _saves(stream: bytes, offset: int) -> Iterator[tuple[int, int]]:
+def _saved_states(stream: bytes, offset: int) -> Iterator[tuple[int, int]]:
     """Yield the position of the directory of each save and the number of its document, the latest save first."""
     seen_offsets: set[int] = set()
     while offset not in seen_offsets and (edit := _record_at(stream, offset)) and edit.kind == _EDIT:
@@ -245,16 +247,16 @@ def _saves(stream: bytes, offset: int) -> Iterator[tuple[int, int]]:
 
 def _object_positions(stream: bytes, at: int) -> Iterator[tuple[int, int]]:
     directory = _record_at(stream, at)
-    if directory is None or directory.kind != _DIRECTORY:
+    if directory is None or directory.kind != _PERSIST_DIRECTORY:
         return
     place = directory.start
     while place + 4 <= directory.end:
-        [described] = struct.unpack_from("<I", stream, place)
-        first, count_places = described & 0xFFFFF, described >> 20
+        [packed] = struct.unpack_from("<I", stream, place)
+        first, n_objects = packed & 0xFFFFF, packed >> 20
         place += 4
-        count_places = min(count_places, (directory.end - place) // 4)
-        yield from enumerate(struct.unpack_from(f"<{count_places}I", stream, place), first)
-        place += 4 * count_places
+        n_objects = min(n_objects, (directory.end - place) // 4)
+        yield from enumerate(struct.unpack_from(f"<{n_objects}I", stream, place), first)
+        place += 4 * n_objects
 
 
 def _record_at(stream: bytes, place: int) -> Record | None:

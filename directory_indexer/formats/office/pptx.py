@@ -36,7 +36,7 @@ def read_pptx(package: Package, main: str) -> Document:
         ExtractionError: the main part is damaged, and no slide can be found.
     """
     relations = package.relations(main)
-    order = _Order()
+    order = _SlideOrder()
     problem = read_xml(package.pieces(main), order)
     slides = [relations[slide_id].part for slide_id in order.ids if slide_id in relations]
     if problem and not slides:
@@ -55,9 +55,9 @@ def _write_slide(package: Package, part: str, authors: dict[str, str], dates: se
     relations = tuple(dict.fromkeys(package.relations(part).values()))
     all_shapes = _in_reading_order([_slide(package, part)])
     shapes = [shape for shape in all_shapes if shape.placeholder != "sldNum" and not _repeats_date(shape, dates)]
-    title = next((shape for shape in shapes if shape.placeholder in _TITLES and shape.words()), None)
+    title = next((shape for shape in shapes if shape.placeholder in _TITLES and shape.lines()), None)
     if title:
-        draft.heading(1, " ".join(title.words()))
+        draft.heading(1, " ".join(title.lines()))
         shapes.remove(title)
     for shape in shapes:
         for block in shape.blocks:
@@ -73,7 +73,7 @@ def _write_slide(package: Package, part: str, authors: dict[str, str], dates: se
 
 def _repeats_date(shape: _Shape, dates: set[str]) -> bool:
     """Whether a shape is a date in the margin that an earlier slide has; record it."""
-    text = " ".join(shape.words()) if shape.placeholder == "dt" else ""
+    text = " ".join(shape.lines()) if shape.placeholder == "dt" else ""
     is_repeated = text in dates
     dates.update([text] if text else ())
     return is_repeated
@@ -82,7 +82,7 @@ def _repeats_date(shape: _Shape, dates: set[str]) -> bool:
 def _notes(package: Package, relations: Iterable[Relation]) -> list[str]:
     pages = (_slide(package, relation.part) for relation in relations if relation.role == "notesSlide")
     shapes = (shape for page in pages for shape in _in_reading_order([page]))
-    return [word for shape in shapes if shape.placeholder == "body" for word in shape.words()]
+    return [line for shape in shapes if shape.placeholder == "body" for line in shape.lines()]
 
 
 def _slide(package: Package, part: str) -> _Shape:
@@ -92,7 +92,7 @@ def _slide(package: Package, part: str) -> _Shape:
     return slide.root
 
 
-class _Order:
+class _SlideOrder:
     def __init__(self) -> None:
         self.ids: list[str] = []
 
@@ -120,12 +120,12 @@ class _Shape:
         self.frame: list[dict[str, str]] = []
         """Its corner and its size as they are written; empty if its position is that of its layout."""
 
-    def words(self) -> list[str]:
+    def lines(self) -> list[str]:
         return [block.text.strip() for block in self.blocks if isinstance(block, Paragraph) and block.text.strip()]
 
 
-class _Run(NamedTuple):
-    """A shape with a position, and those drawn after it without one; numbers are in drawing order."""
+class _Region(NamedTuple):
+    """A shape with a position, and those without one that were drawn after it; `number` counts in drawing order."""
 
     left: int
     top: int
@@ -140,62 +140,64 @@ def _in_reading_order(shapes: Iterable[_Shape]) -> list[_Shape]:
 
     A shape without a position follows the one that was drawn before it.
     """
-    first: list[_Shape] = []
-    runs: list[_Run] = []
+    unplaced: list[_Shape] = []
+    regions: list[_Region] = []
     for shape in shapes:
         ordered = [*_in_reading_order(shape.inner)] if shape.inner else []
         if shape.blocks or shape.description:
             ordered.insert(0, shape)
-        if ordered and (run := _begin_run(shape.frame, len(runs))):
-            runs.append(run)
-        (runs[-1].shapes if runs else first).extend(ordered)
-    return first + [shape for run in _cut(runs) for shape in run.shapes]
+        if ordered and (region := _begin_region(shape.frame, len(regions))):
+            regions.append(region)
+        (regions[-1].shapes if regions else unplaced).extend(ordered)
+    return unplaced + [shape for region in _sort_by_gaps(regions) for shape in region.shapes]
 
 
-def _begin_run(frame: list[dict[str, str]], number: int) -> _Run | None:
+def _begin_region(frame: list[dict[str, str]], number: int) -> _Region | None:
     try:
         corner, size = frame[:2]
         left, top = int(corner["x"]), int(corner["y"])
-        return _Run(left, top, left + int(size["cx"]), top + int(size["cy"]), number, [])
+        return _Region(left, top, left + int(size["cx"]), top + int(size["cy"]), number, [])
     except (KeyError, ValueError):
         return None
 
 
-def _cut(runs: list[_Run], depth: int = 0) -> list[_Run]:
-    """Cut a slide along the gaps between rows or columns, and each part again (recursive XY cut, Nagy and Seth 1984).
+def _sort_by_gaps(regions: list[_Region], depth: int = 0) -> list[_Region]:
+    """Return regions in reading order: a recursive XY cut (Nagy and Seth 1984) at the gaps between rows or columns.
 
-    If it can be cut both ways, as four boxes can, the way that agrees better with the drawing order is taken.
+    Where both splits are possible, as for four boxes, the one closer to the drawing order is taken.
     """
-    if len(runs) == 1 or all(above.bottom <= below.top for above, below in pairwise(runs)):  # most slides are drawn so
-        return runs
-    rows, columns = _parts(runs, 1, 3), _parts(runs, 0, 2)
-    parts = min(rows, columns, key=_n_steps_back) if len(rows) > 1 < len(columns) else max(rows, columns, key=len)
+    if len(regions) == 1 or all(
+        above.bottom <= below.top for above, below in pairwise(regions)
+    ):  # most slides are drawn so
+        return regions
+    rows, columns = _split_at_gaps(regions, 1, 3), _split_at_gaps(regions, 0, 2)
+    parts = min(rows, columns, key=_n_inversions) if len(rows) > 1 < len(columns) else max(rows, columns, key=len)
     if len(parts) == 1 or depth == _MAX_CUTS:
-        return sorted(runs, key=itemgetter(1, 0))
-    return [run for part in parts for run in _cut(part, depth + 1)]
+        return sorted(regions, key=itemgetter(1, 0))
+    return [region for part in parts for region in _sort_by_gaps(part, depth + 1)]
 
 
-def _parts(runs: list[_Run], low: Literal[0, 1], high: Literal[2, 3]) -> list[list[_Run]]:
+def _split_at_gaps(regions: list[_Region], low: Literal[0, 1], high: Literal[2, 3]) -> list[list[_Region]]:
     """Split shapes at the gaps in one direction; they may overlap a little, as text frames do.
 
-    `low` and `high` are the indices of the two sides of a run in that direction.
+    `low` and `high` are the indices of the two sides of a region in that direction.
     """
-    parts: list[list[_Run]] = []
+    parts: list[list[_Region]] = []
     reach = 0
-    for run in sorted(runs, key=itemgetter(low)):
-        start, end = run[low], run[high]
-        margin = (end - start) // _OVERLAP
+    for region in sorted(regions, key=itemgetter(low)):
+        start, end = region[low], region[high]
+        margin = (end - start) // _OVERLAP_DIVISOR
         if not parts or start + margin >= reach:
-            parts.append([run])
+            parts.append([region])
             reach = end - margin
         else:
-            parts[-1].append(run)
+            parts[-1].append(region)
             reach = max(reach, end - margin)
     return parts
 
 
-def _n_steps_back(parts: list[list[_Run]]) -> int:
-    numbers = [number for part in parts for number in sorted(run.number for run in part)]
+def _n_inversions(parts: list[list[_Region]]) -> int:
+    numbers = [number for part in parts for number in sorted(region.number for region in part)]
     return sum(after < before for before, after in pairwise(numbers))
 
 
@@ -311,8 +313,8 @@ _TITLES: Final = frozenset({"title", "ctrTitle"})
 _BULLETED: Final = frozenset({"body", "obj"})
 _SHAPES: Final = frozenset({"sp", "graphicFrame", "pic", "cxnSp", "grpSp"})
 _MAX_CUTS: Final = 20
-_OVERLAP: Final = 10
-"""A shape may reach into the next row or column by this part of its height or width."""
+_OVERLAP_DIVISOR: Final = 10
+"""A shape may reach into the next row or column by its height or width divided by this."""
 
 _DEPTHS: Final = {str(depth): depth for depth in range(1, 9)}
 _TRUE: Final = frozenset({"1", "true"})

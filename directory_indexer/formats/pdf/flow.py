@@ -17,6 +17,9 @@ _IDEOGRAPH = re.compile(f"[{IDEOGRAPHS}\uff0c\u3001\uff1b]")
 _HYPHENATED_PREFIXES = frozenset({"all", "ex", "non", "quasi", "self", "well"})
 """First parts of English compounds: a hyphen after them does not split a word, or one also written without it."""
 
+_CONJUNCTIONS = frozenset("und oder bzw sowie and och eller".split())
+"""Words before which a hyphen stands for the rest of a compound, as in "Wasser- und Stromwerke"."""
+
 _BROKEN_WORD = re.compile(rf"([^\W\d_]+)[{_HYPHENS}]$")
 
 
@@ -130,6 +133,8 @@ def _join_broken_word(previous: _Line, line: _Line, vocabulary: frozenset[str]) 
     if head is None or tail is None:
         return
     whole, compound = (f"{head[1]}{hyphen}{tail[0]}".casefold() for hyphen in ("", "-"))
+    if tail[0] in _CONJUNCTIONS and whole not in vocabulary:
+        return
     is_compound = compound in vocabulary or head[1].casefold() in _HYPHENATED_PREFIXES
     hyphen = "-" if whole not in vocabulary and is_compound else ""
     rest = line.text.partition(" ")

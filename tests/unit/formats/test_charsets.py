@@ -34,6 +34,8 @@ GERMAN = "Die Größe der Übersicht über Köln ist fürchterlich wichtig.\n"
         ("iso-8859-8-i", "iso8859-8"),
         ("x-mac-cyrillic", "mac-cyrillic"),
         ("dos-874", "cp874"),
+        ("cp-850", "cp850"),
+        ("IBM-437", "cp437"),
         ("unicode-1-1-utf-8", "utf-8"),
         ("rot13", None),
         ("idna", None),

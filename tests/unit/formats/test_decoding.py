@@ -267,6 +267,7 @@ def between(low: int, high: int) -> bytes:
         *[between(*bounds) for bounds in ((33, 255), (128, 255), (160, 255), (192, 255), (176, 223), (129, 254))],
         *[smooth(*bounds) for bounds in ((32, 255), (128, 255), (192, 255), (0x40, 0xFF))],
         ("THE QUICK BROWN FOX. Inspection of the facility was on Monday.\n" * 30).encode("cp037"),
+        ("THE REPORT OF THE YEAR IS HERE AND IT IS LONG " * 40).encode("cp500"),
         zlib.compress(noise(30_000)).translate(None, bytes(range(32))),
     ],
 )

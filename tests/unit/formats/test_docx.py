@@ -328,3 +328,9 @@ def test_a_raised_mark_is_no_part_of_a_word() -> None:
     assert read(docx(body, related={"styles": styles})).text == (
         "the quokka 1 of 10 m2 sleeps 2.\n\n2 See2 the numbat 3 and3\n"
     )
+
+
+def test_a_greek_letter_of_the_font_of_symbols_is_that_letter() -> None:
+    symbols = [("Symbol", "F06D"), ("Symbol", "F057"), ("Wingdings", "F0FE"), ("Symbol", "F0E2")]
+    written = "".join(f'<w:r><w:sym w:font="{font}" w:char="{place}"/></w:r>' for font, place in symbols)
+    assert read(docx(f"<w:p>{run('10 ')}{written}{run('m')}</w:p>")).text == "10 \u03bc\u03a9m\n"

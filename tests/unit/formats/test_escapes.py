@@ -17,6 +17,7 @@ from directory_indexer.secrets.redaction import redact
         ("gettext", r'msgstr "eins\n"', 'msgstr "eins "'),
         ("yaml", 'a: "\\u00fc\\x41\\U0001f642"\nb: C:\\new\\u00fc # it\'s 5" or "\\n"', None),
         ("toml", "a = \"\\u00fc\"\nb = 'C:\\new'", "a = \"ü\"\nb = 'C:\\new'"),
+        ("toml", 'a = """\\u00fc "q"\n\\u00df"""\nb = "\\u00fc"', 'a = """ü "q"\nß"""\nb = "ü"'),
         ("properties", "a=Gr\\u00fc\\u00df\\:\\\n  Gott\\tx", "a=Grüß:\\\n  Gott x"),
         ("xml", "<a b='&#220;ber'>x &amp;lt; &nosuch; &lt;i&gt;y&lt;/i&gt;&#10;z</a>", None),
         ("latex", r"Fran\c{c}ois {\"u}ber na\"{\i}ve Stra\ss e {\O}re \v s \'etale \emph{x}", None),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from growth import require_linear
 
+from directory_indexer.formats.blocks import Paragraph
 from directory_indexer.formats.html import extract_html, extract_svg, main_part
+from directory_indexer.formats.html_blocks import page_blocks
 
 PAGE = """\
 <!DOCTYPE html>
@@ -230,7 +232,7 @@ RAISED = [
     ("the QUOKKA<sup>12</sup>", "the QUOKKA 12"),
     ("the quokka<sup>a</sup>", "the quokka a"),
     ("<sup>3</sup>See the report", "3 See the report"),
-    ("10<sup>6</sup> km<sup>2</sup> of H<sub>2</sub>O", "106 km2 of H2O"),
+    ("10<sup>6</sup> km<sup>2</sup>, Km<sup>2</sup> of H<sub>2</sub>O", "106 km2, Km2 of H2O"),
     ("the 1<sup>st</sup> of XIX<sup>e</sup> and <sup>14</sup>C", "the 1st of XIXe and 14C"),
     ("it is <sup>1</sup> alone", "it is 1 alone"),
     ("the Quokka<sup>TM</sup> of Wu<sup>1,2*</sup>", "the Quokka TM of Wu 1,2*"),
@@ -241,6 +243,21 @@ RAISED = [
 @pytest.mark.parametrize(("source", "text"), RAISED)
 def test_a_raised_mark_is_no_part_of_a_word(source: str, text: str) -> None:
     assert visible(f"<p>{source}</p>") == text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<p>before</p><object data='a'/><p>after</p><object>hidden</object>",
+        "<p>before</p><TEMPLATE>hidden<template>hidden</template>hidden</TEMPLATE><p>after</p>",
+        "<p>before</p><object><p>after</p>",
+        "<p>before</p></object><p>after</p>",
+        "<p>before</p><x-a><template shadowrootmode='open'><p>after</p><template>hidden</template></template></x-a>",
+    ],
+)
+def test_an_invisible_element_hides_what_is_in_it_and_no_more(page: str) -> None:
+    assert visible(page).split() == ["before", "after"]
+    assert [block.text for block in page_blocks(page) if isinstance(block, Paragraph)] == ["before", "after"]
 
 
 @pytest.mark.parametrize("quote", ['"', "'"])

@@ -129,6 +129,16 @@ def test_a_compound_that_the_document_writes_with_a_hyphen_keeps_it() -> None:
     assert document.text == "A well-known fact is well-known\nto all"
 
 
+def test_a_hyphen_that_stands_for_the_rest_of_a_compound_stays() -> None:
+    paper = (
+        Paper()
+        .page()
+        .lines("They met at the Wasser-", "und Stromwerke, in pre-", "and postwar times, on the", "Donau-", "dampfer.")
+    )
+    assert "Wasser-\nund Stromwerke, in pre-\nand postwar times" in paper.document().text
+    assert "Donaudampfer." in paper.document().text
+
+
 def test_a_hyphen_before_a_capital_or_a_number_stays() -> None:
     lines = ("The plan of Anglo-", "Saxon kings had pages 10-", "12 missing")
 
