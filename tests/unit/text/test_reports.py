@@ -116,6 +116,7 @@ def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: Ind
 
 
 def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
+    running = "running    improving search by meaning"
     assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
         "words  meaning  remaining                         files     size        indexed  directory",
         " 99 %     21 %       49 s  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
@@ -127,8 +128,7 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
         "on disk    32 MiB in the database, 11 MiB for search by meaning",
-        "running    improving search by meaning, 1,200 of 5,600 passages (21 %), "
-        + "started 2 minutes ago (process 4242 on box)",
+        f"{running}, 1,200 of 5,600 passages (21 %), started 2 minutes ago (process 4242 on box)",
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
 
