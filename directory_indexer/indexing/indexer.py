@@ -178,16 +178,22 @@ class Indexer:
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
         return WorkEstimate(current.embedding, n_tokens, current.differences(built), n_pages, cost, n_possible)
 
-    def forget(self, path: str, *, listener: Callable[[RunProgress], None] = lambda _: None, wait: bool = True) -> int:
+    def forget(
+        self,
+        path: str,
+        *,
+        listener: Callable[[RunProgress], None] = lambda _: None,
+        stop_reason: Callable[[], Outcome | None] = lambda: None,
+    ) -> int:
         """Stop tracking a directory and remove its files from the index; return how many files had text.
 
         A part of a tracked directory can be forgotten if the last run could not reach it, so that it cannot be deleted.
 
         Raises:
             NotIndexedError: the directory is not tracked.
-            LockedError: another process writes, and `wait` is false.
+            LockedError: another process writes, and this one stopped waiting.
         """
-        with hold_write_lock(self._docstore, self._parts.lock_path, listener=listener, wait=wait):
+        with hold_write_lock(self._docstore, self._parts.lock_path, listener=listener, stop_reason=stop_reason):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories.all()
                 root = forgettable_path(path, snapshot)

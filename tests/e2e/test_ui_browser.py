@@ -328,6 +328,15 @@ def test_pages_and_pictures_are_drawn_with_the_words_marked(page: Page) -> None:
         expect(page.locator(".document mark").first).to_be_visible()
 
 
+@pytest.mark.slow
+def test_paper_does_not_glare_in_the_dark_and_pictures_keep_their_colours(page: Page) -> None:
+    page.emulate_media(color_scheme="dark")
+    for name, is_dimmed in (("lantern.pdf", True), ("lantern-scan.pdf", True), ("lantern.png", False)):
+        look_at(page, name)
+        filters = page.locator(".sheet-page img").first.evaluate("one => getComputedStyle(one).filter")
+        assert filters.startswith("brightness" if is_dimmed else "none")
+
+
 def test_matches_are_gone_to_one_after_the_other(page: Page) -> None:
     look_at(page, "lantern.rb")
     counter = page.locator(".counter")

@@ -214,6 +214,12 @@ def test_a_hit_in_a_sheet_names_its_row_and_cell(page: Page) -> None:
     expect(page.locator(".hit .line").first).to_have_text("row 17, A17")
 
 
+@pytest.mark.slow
+def test_a_spreadsheet_is_called_as_its_file_and_not_as_its_first_sheet(page: Page) -> None:
+    page.locator("#query").fill("lantern path:tasks.xlsx")
+    expect(page.locator(".preview h2")).to_have_text("tasks.xlsx")
+
+
 def test_slides_are_counted_as_slides(page: Page) -> None:
     page.locator("#query").fill("lantern path:evening.pptx")
     expect(page.locator(".hit .line").first).to_have_text("slides 1–3")  # noqa: RUF001 - a range

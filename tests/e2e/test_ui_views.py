@@ -149,6 +149,9 @@ def test_an_archive_is_called_as_its_file(page: Page, server: PageServer) -> Non
     paths = ["/a/papers.zip!", "/a/b.eml!/b.zip!", "/b/b.zip!"]
     names = page.evaluate("(paths) => import('./views/facets.js').then((of) => [...of.namesOf(paths).values()])", paths)
     assert names == ["papers.zip", "b.eml/b.zip", "b/b.zip"]
+    paths = ["/a/b.zip!/c/d.md", "/a/b.zip!/d.md", "/d.md"]
+    shown = page.evaluate("(paths) => import('./words.js').then((of) => paths.map(of.directoryOf))", paths)
+    assert shown == ["/a/b.zip/c", "/a/b.zip", "/"]
 
 
 @pytest.mark.slow
@@ -290,9 +293,32 @@ def test_neighbours_are_a_map_and_a_list(page: Page, server: PageServer) -> None
     expect(page.locator(".preview h2")).not_to_be_empty()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 900)])
+def test_the_legend_of_the_neighbours_is_in_view(page: Page, server: PageServer, width: int, height: int) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    _look(page, server, "neighbours")
+    page.locator(".near a").first.click()
+    page.get_by_role("radio", name="Topic").check()
+    expect(page.locator(".plot > .legend")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.slow
+def test_who_goes_through_the_neighbours_by_keys_keeps_their_place(page: Page, server: PageServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 500})
+    _look(page, server, "neighbours")
+    page.locator(".near a").first.click()
+    last = page.locator(".near .file-name").last
+    page.locator(".point").last.hover()
+    last.focus()
+    page.locator(".point").first.dispatch_event("mouseenter")  # as when the map moves below a pointer that rests
+    expect(last).to_be_in_viewport(ratio=1)
+
+
 def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
     _look(page, server, "settings")
     expect(page.locator(".settings h3").first).to_have_text("Indexing")
+    expect(page.locator(".settings-list > div", has_text="ignore_patterns").locator("li").first).to_have_text(".git")
     page.get_by_label("Find a setting").fill("max_file_size")
     expect(page.locator(".settings-list dt")).to_have_text(["indexing.max_file_size"])
     page.get_by_label("Find a setting").fill("")

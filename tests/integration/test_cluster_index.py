@@ -230,7 +230,7 @@ def test_nothing_of_a_forgotten_directory_is_left(index: ClusteredIndex) -> None
     reader = index.reader()
     assert reader.words("ginger") == ["kitchen/soup.md"]
     assert "ginger" in index.payloads()
-    index.indexer.forget(str(index.root), wait=False)
+    index.indexer.forget(str(index.root))
     assert "ginger" not in index.payloads()
     assert "soup" not in index.payloads()
     with pytest.raises(NotIndexedError):

@@ -183,6 +183,15 @@ def test_who_does_not_wait_does_not_wait_for_a_run_that_reads(index: Index) -> N
     assert refused
 
 
+def test_forgetting_waits_for_a_run_until_it_is_told_to_stop(index: Index) -> None:
+    index.write("keys.md", "# Keys\n\nThey are rotated each year.\n")
+    index.run()
+    with write_lock(index.data_dir / "write.lock", wait=False) as lock:
+        with pytest.raises(LockedError):
+            index.indexer.forget(str(index.root), stop_reason=lambda: Outcome.OUT_OF_TIME)
+        assert index.indexer.forget(str(index.root), stop_reason=lock.release) == 1
+
+
 @pytest.mark.timeout(60)
 def test_a_directory_is_indexed_when_its_words_are_complete(embedding: Index) -> None:
     gate = embedding.embedder

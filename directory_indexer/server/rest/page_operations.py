@@ -68,6 +68,7 @@ from directory_indexer.server.rest.arguments import (
 )
 from directory_indexer.server.rest.background import PATH
 from directory_indexer.server.rest.operations import Reply, Services
+from directory_indexer.storage.documents.runs import Outcome
 
 with lazily:
     from directory_indexer.collections import OpenCollection
@@ -75,6 +76,7 @@ with lazily:
 
 _HTTP_ACCEPTED = 202
 _PREVIEW_SECONDS = 4.0
+_FORGET_SECONDS = 10.0
 _MAX_RULES, _MAX_KINDS = 12, 12
 _MAX_COMPLETIONS, _MAX_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
@@ -212,12 +214,15 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     """Forget a previewed directory; its files are not touched.
 
     Raises:
-        ConflictError: an index run is in progress.
+        ConflictError: an index run is in progress, and does not end within seconds, as a look for changes does.
     """
+    stop_at = time.monotonic() + _FORGET_SECONDS
     with services.collections.using(DEFAULT) as opened:
         root = services.confirmations.use(Action.FORGET, call.confirmation)
         try:
-            n_files = opened.app.indexer.forget(exact_text(root), wait=False)
+            n_files = opened.app.indexer.forget(
+                exact_text(root), stop_reason=lambda: Outcome.OUT_OF_TIME if time.monotonic() > stop_at else None
+            )
         except LockedError as error:
             raise ConflictError(
                 "an index run is in progress", hint="pause or stop it, then forget the directory"

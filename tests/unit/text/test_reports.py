@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.core.notes import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import WorkEstimate
+    from directory_indexer.indexing.report import EmbeddingEstimate
 
 AT_HOME = PathStyle("", "/home/ann")
 MANY = tuple(FileFailure(file_path(f"/home/ann/{n}"), Stage.READ, "vanished") for n in range(30))
@@ -116,6 +116,7 @@ def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: Ind
 
 
 def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
+    running = "running    improving search by meaning"
     assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
         "words  meaning  remaining                         files     size        indexed  directory",
         " 99 %     21 %       49 s  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
@@ -127,10 +128,7 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",
         "on disk    32 MiB in the database, 11 MiB for search by meaning",
-        (
-            "running    improving search by meaning, 1,200 of 5,600 passages (21 %), "
-            "started 2 minutes ago (process 4242 on box)"
-        ),
+        f"{running}, 1,200 of 5,600 passages (21 %), started 2 minutes ago (process 4242 on box)",
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
 
@@ -170,7 +168,7 @@ def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: floa
     )
 
 
-def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate: WorkEstimate) -> None:
+def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     assert plain(plan_lines(plans, estimate, paths=AT_HOME)).splitlines() == [
         "~/notes",
         "seen       9 files + 3 skipped + 1 failed",
@@ -186,7 +184,7 @@ def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate:
     ]
 
 
-def test_a_plan_tells_what_it_knows_of_scanned_pages(plans: list[Plan], estimate: WorkEstimate) -> None:
+def test_a_plan_tells_what_it_knows_of_scanned_pages(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     known = estimate._replace(n_pages=12, pages_cost="gemini counts 12 pages", n_possible_scans=3)
     shown = plain(plan_lines(plans, known, paths=AT_HOME)).splitlines()
     assert [one for one in shown if one.startswith("OCR")] == [
@@ -201,7 +199,7 @@ def test_each_scanned_page_of_a_run_is_counted_once(index_report: IndexReport) -
     assert "OCR        17 pages: 9 read, 7 waiting, 1 unreadable" in shown
 
 
-def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan], estimate: WorkEstimate) -> None:
+def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
     shown = plain(plan_lines(plans, estimate, paths=AT_HOME, verbose=True)).splitlines()
     assert "skip       ~/notes/photo.jpg  binary" in shown
     assert "ignore     ~/notes/.git  .git (ignore_patterns)" in shown

@@ -104,7 +104,7 @@ export const words = {
     next: "Next match",
     previous: "Previous match",
     match: (n, of) => `${plain(n)} of ${plain(of)}`,
-    matchPage: (n, of) => `page ${plain(n)} of ${plain(of)} with matches`,
+    matchPage: (n, of) => (of === 1 ? "one page with matches" : `page ${plain(n)} of ${plain(of)} with matches`),
     noMatch: "No match in this part",
     copy: "Copy path",
     copied: "Copied",
@@ -343,6 +343,8 @@ export const words = {
   },
 };
 
+export const SEPARATOR = "\u00a0· "; // it does not begin a line
+
 const MOST_COUNTED = 10_000; // of the files of a directory that is suggested
 
 const day = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
@@ -378,7 +380,9 @@ export const commitsOf = (path) => {
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
 // What a hit is called: a commit and a message by their titles, for the names of their files say little.
 export const nameOfHit = (hit) => (["commit", "email", "emlx", "msg"].includes(hit.kind) && hit.title) || (hit.filename ?? nameOf(hit.path));
-export const directoryOf = (path) => path.slice(0, Math.max(path.length - nameOf(path).length, 0));
+// An archive is called as its file: the sign that ends its name in the paths of what it holds is not shown.
+export const withoutSigns = (path) => path.replace(/!(?=[\\/]|$)/g, "");
+export const directoryOf = (path) => withoutSigns(path.slice(0, Math.max(path.length - nameOf(path).length, 0)).replace(/(?<=.)[\\/]$/, ""));
 
 const moment = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
 // A day alone is that day everywhere; JavaScript takes it for midnight in Greenwich.

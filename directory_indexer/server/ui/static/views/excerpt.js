@@ -18,7 +18,9 @@ export function excerptOf(hit) {
   const heading = headingAt(hit, lines, first);
   const begin = heading && heading.line === lines[first] && nextLine(lines, first) ? first + 1 : first;
   const shown = lines.slice(begin).filter(({ text }) => text.trim() && !(hit.kind === "markdown" && NO_TEXT.test(text))).slice(0, MOST_LINES);
-  return { heading: heading?.nodes ?? null, part: isCode(hit.kind) ? code(shown) : prose(shown, hit.kind) };
+  const part = isCode(hit.kind) ? code(shown) : prose(shown, hit.kind);
+  const isSaid = heading && part.textContent.trim() === hit.heading; // as of a picture, whose only text is its title
+  return { heading: isSaid ? null : heading?.nodes ?? null, part };
 }
 
 // The name of a hit; of a commit or a message its title, with what matched in it.

@@ -1,10 +1,10 @@
 // How the files to search in spread over types, directories, years …; each value is a filter that can be toggled.
 
 import { element, newId } from "../dom.js";
-import { commitsOf, plain, words } from "../words.js";
+import { commitsOf, plain, withoutSigns, words } from "../words.js";
 
 const NAMES = { types: "type", directories: "path", years: "year", languages: "language", authors: "author", tags: "tag" };
-const MOST = 8;
+const MOST = 8, SPARED = 2; // values that are shown, and so few that hiding them would gain no room
 
 export class Facets {
   #onToggle;
@@ -39,7 +39,7 @@ export class Facets {
     const id = newId("facet");
     const labels = name === "path" ? namesOf(entries.map(([value]) => value)) : new Map();
     const item = ([value, n]) => this.#value({ name, value, n, label: labels.get(value) ?? value }, chosen);
-    const isOpen = this.#open.has(name);
+    const isOpen = this.#open.has(name) || entries.length <= MOST + SPARED;
     const shown = entries.filter(([value], i) => isOpen || i < MOST || chosen.includes(value));
     const values = element("ul", { "aria-labelledby": id }, ...shown.map(item));
     const more = shown.length < entries.length && element("button", {
@@ -62,13 +62,13 @@ export class Facets {
   }
 }
 
-// Names that tell directories apart: as much of the end of each path as no other has. An archive is called as its file.
+// Names that tell directories apart: as much of the end of each path as no other has.
 export function namesOf(paths) {
   const parts = paths.map((path) => path.split(/[\\/]/).filter(Boolean));
   const tail = (i, n) => parts[i].slice(-n).join("/");
   return new Map(paths.map((path, i) => {
     let n = 1;
     while (n < parts[i].length && parts.some((_, other) => other !== i && tail(other, n) === tail(i, n))) n++;
-    return [path, commitsOf(path) ?? (tail(i, n).replace(/!(?=\/|$)/g, "") || path)];
+    return [path, commitsOf(path) ?? (withoutSigns(tail(i, n)) || path)];
   }));
 }

@@ -3,7 +3,7 @@
 import { go, read, written } from "../address.js";
 import { element, newId, visible } from "../dom.js";
 import { hasLines, icon, iconOf, isMail, pageOf } from "../kinds.js";
-import { commitsOf, dateOf, nameOf, nameOfHit, words } from "../words.js";
+import { commitsOf, dateOf, directoryOf, nameOf, nameOfHit, words } from "../words.js";
 import { excerptOf, titleOf } from "./excerpt.js";
 
 export class Hits {
@@ -251,7 +251,7 @@ function groups(hits) {
 
 // The last directories around a file; of a commit its repository.
 function directory({ path, kind }) {
-  const parts = path.split(/[\\/]/).slice(0, -1);
+  const parts = directoryOf(path).split(/[\\/]/);
   if (kind === "commit") return commitsOf(path) ?? parts.join("/");
   return parts.length > KEPT_DIRECTORIES ? `…/${parts.slice(-KEPT_DIRECTORIES).join("/")}` : parts.join("/");
 }

@@ -7,6 +7,7 @@ import { directoryOf, nameOf, plain, words } from "../words.js";
 
 export const RULES = "ignored";
 const PAGE = 50, MAX_SHOWN = 500;
+const STAGE = /^(?:walk|read|extract|embed): /; // where in the program a file failed
 
 export class LeftOut {
   #path = null;
@@ -77,7 +78,7 @@ export class LeftOut {
 }
 
 export function row(file, withReason) {
-  const why = [withReason && (words.leftOut.names[file.reason] ?? file.reason), file.detail].filter(Boolean).join(": ");
+  const why = [withReason && (words.leftOut.names[file.reason] ?? file.reason), file.detail?.replace(STAGE, "")].filter(Boolean).join(": ");
   return element(
     "li",
     { title: file.path },

@@ -3,7 +3,8 @@
 import { get, post } from "../api.js";
 import { go, written } from "../address.js";
 import { choices, element, visible } from "../dom.js";
-import { commitsOf, directoryOf, nameOfHit, plain, words } from "../words.js";
+import { icon, iconOf } from "../kinds.js";
+import { SEPARATOR, commitsOf, directoryOf, nameOfHit, plain, words } from "../words.js";
 import { namesOf } from "./facets.js";
 import { Scatter, glyph } from "./scatter.js";
 
@@ -77,7 +78,7 @@ async function offer() {
   try {
     const answer = await post("search", { query: " ", since: "1970", mode: "keyword", limit: OFFERED });
     if (shownDoc) return;
-    list.replaceChildren(...answer.hits.map((hit) => element("li", {}, around(hit.doc_id, nameOfHit(hit)), element("p", { class: "soft" }, directoryOf(hit.path)))));
+    list.replaceChildren(...answer.hits.map((hit) => element("li", { class: "file" }, icon(iconOf(hit.kind), hit.kind), around(hit.doc_id, nameOfHit(hit)), element("span", { class: "directory" }, directoryOf(hit.path)))));
   } catch (problem) {
     told.replaceChildren(element("span", { class: "problem" }, problem.message));
   }
@@ -138,7 +139,7 @@ function row(one, i) {
     "li",
     { "data-point": i },
     element("p", {}, glyph(one.group), link, element("span", { class: "soft", title: words.neighbours.nearness(one.nearness.toFixed(2)) }, one.nearness.toFixed(2))),
-    element("p", { class: "soft" }, [one.heading, one.page ? words.hits.page(one.page) : words.hits.line(one.line), commitsOf(one.path) ?? directoryOf(one.path)].filter(Boolean).join(" · ")),
+    element("p", { class: "soft" }, [one.heading?.replaceAll(" > ", " › "), one.page ? words.hits.page(one.page) : words.hits.line(one.line), commitsOf(one.path) ?? directoryOf(one.path)].filter(Boolean).join(SEPARATOR)),
     around(one.doc_id, words.neighbours.from),
   );
   made.addEventListener("mouseenter", () => scatter.point(i));
@@ -152,5 +153,6 @@ function point(i) {
   const made = i >= 0 && list.children[i];
   if (!made) return;
   made.classList.add("pointed");
+  if (list.contains(document.activeElement)) return; // who goes through it by keys keeps their place
   list.parentElement.scrollTo({ top: made.offsetTop - list.parentElement.clientHeight / 3 });
 }

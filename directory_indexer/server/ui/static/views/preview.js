@@ -2,7 +2,7 @@
 
 import { get, marked } from "../api.js";
 import { element } from "../dom.js";
-import { hasLines, pageOf } from "../kinds.js";
+import { hasLines, iconOf, pageOf } from "../kinds.js";
 import { count, dateOf, plain, words } from "../words.js";
 import { Nearby } from "./nearby.js";
 import { actions } from "./preview_actions.js";
@@ -172,7 +172,7 @@ export class Preview {
     const panel = element("div", { class: "panel" });
     return [
       this.#back,
-      element("h2", {}, found.title || found.filename),
+      element("h2", {}, (iconOf(found.kind) !== "sheet" && found.title) || found.filename),
       element("p", { class: "path", title: found.path }, found.path),
       element("p", { class: "facts" }, ...facts(found).map((fact) => element("span", {}, fact))),
       related(found, this.#onGo),

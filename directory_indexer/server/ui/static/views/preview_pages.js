@@ -2,6 +2,7 @@
 
 import { get, marked } from "../api.js";
 import { element } from "../dom.js";
+import { iconOf } from "../kinds.js";
 import { words } from "../words.js";
 
 const KEPT = 30; // So many pictures stay; others are drawn again.
@@ -82,8 +83,9 @@ export class Pages {
   }
 
   #grow(n) {
+    const isPicture = iconOf(this.#found.kind) === "picture";
     for (let page = this.#sheets.length + 1; page <= n; page++) {
-      const figure = element("figure", { class: "sheet-page", "data-page": page, "aria-label": words.hits.page(page) });
+      const figure = element("figure", { class: isPicture ? "sheet-page photo" : "sheet-page", "data-page": page, "aria-label": words.hits.page(page) });
       this.#sheets.push({ figure, spots: [], image: null });
       this.part.append(figure);
       this.#observer.observe(figure);

@@ -2,7 +2,7 @@
 
 import { post } from "../api.js";
 import { element } from "../dom.js";
-import { momentOf, nameOf, words } from "../words.js";
+import { SEPARATOR, momentOf, nameOf, words } from "../words.js";
 import { progressOf } from "./stand.js";
 
 const MOST = 8;
@@ -34,7 +34,7 @@ export class Runs {
       "li",
       {},
       element("p", {}, element("strong", {}, words.runs.kinds[one.kind] ?? one.kind), places && ` ${places}`, element("span", { class: `state-of ${one.state.replaceAll(" ", "-")}` }, words.runs.states[one.state] ?? one.state)),
-      element("p", { class: "soft" }, facts.filter(Boolean).join(" · ")),
+      element("p", { class: "soft" }, facts.filter(Boolean).join(SEPARATOR)),
       one.message && element("p", { class: one.state === "failed" ? "problem" : "soft" }, one.message),
       resume,
     );

@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { element, newId, openDialog } from "../dom.js";
-import { words } from "../words.js";
+import { sizeOf, words } from "../words.js";
 
 const body = element("div", { class: "groups" });
 const told = element("p", { class: "told", role: "status" });
@@ -69,6 +69,7 @@ function draw() {
   }
   const canChange = (all) => all.some(({ key }) => key in words.settings.change);
   const sections = [...groups].sort(([, one], [, other]) => canChange(other) - canChange(one)); // first what people change
+  for (const [, all] of sections) all.sort((one, other) => canChange([other]) - canChange([one]));
   const parts = sections.map(([section, all]) => element("section", {}, element("h3", {}, words.settings.sections[section] ?? section), element("dl", { class: "settings-list" }, ...all.map(row))));
   body.replaceChildren(...(parts.length ? parts : [element("p", { class: "empty" }, words.settings.none)]));
 }
@@ -76,6 +77,8 @@ function draw() {
 function row(one) {
   const isChanged = one.source !== "default";
   const where = isChanged ? words.settings.from(words.settings.sources[one.source], one.origin) : words.settings.sources.default;
+  const choice = words.settings.change[one.key];
+  const about = choice?.means || one.words || words.settings.own[one.key];
   return element(
     "div",
     { class: isChanged ? "changed" : "" },
@@ -83,11 +86,20 @@ function row(one) {
     element(
       "dd",
       {},
-      element("p", {}, element("code", { class: "value" }, shown(one.value)), element("span", { class: "soft" }, where), isChanged && one.words && element("span", { class: "soft" }, words.settings.else(shown(one.default)))),
-      one.key in words.settings.change && element("button", { type: "button", class: "quiet", "aria-label": words.settings.changeOf(one.key), onclick: () => change(one) }, words.settings.changeIt),
-      (one.words || words.settings.own[one.key]) && element("p", { class: "soft" }, one.words || words.settings.own[one.key]),
+      element("div", {}, valueOf(one.value), one.words?.endsWith("in bytes") && element("span", { class: "soft" }, sizeOf(one.value)), element("span", { class: "soft" }, where), isChanged && one.words && element("span", { class: "soft" }, words.settings.else(shown(one.default)))),
+      about && element("p", { class: "soft" }, about),
+      choice && element("button", { type: "button", class: "quiet", "aria-label": words.settings.changeOf(one.key), onclick: () => change(one) }, words.settings.changeIt),
     ),
   );
 }
 
-const shown = (value) => (value === null ? words.settings.nothing : typeof value === "string" ? value || "“”" : JSON.stringify(value));
+function valueOf(value) {
+  if (!Array.isArray(value) || !value.length) return element("code", { class: "value" }, shown(value));
+  return element("ul", { class: "value" }, ...value.map((item) => element("li", {}, element("code", {}, item))));
+}
+
+function shown(value) {
+  if (value === null || value.length === 0) return words.settings.nothing;
+  if (Array.isArray(value)) return value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -3,7 +3,7 @@
 import { post } from "../api.js";
 import { go } from "../address.js";
 import { element, openDialog, visible } from "../dom.js";
-import { since, sizeOf, words } from "../words.js";
+import { SEPARATOR, since, sizeOf, words } from "../words.js";
 import { openAdding } from "./adding.js";
 
 export class Tracked {
@@ -38,7 +38,7 @@ export class Tracked {
       "li",
       {},
       element("p", { class: "file-name" }, one.path),
-      element("p", { class: "soft" }, facts.filter(Boolean).join(" · ")),
+      element("p", { class: "soft" }, facts.filter(Boolean).join(SEPARATOR)),
       !one.available && element("p", { class: "warning" }, words.tracked.away),
       element(
         "div",
