@@ -15,9 +15,11 @@ import json
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from directory_indexer.api import JsonObject, Only
+
+Record = TypeVar("Record")
 
 PLAIN_SCHEMAS: dict[object, JsonObject] = {
     str: {"type": "string"},
@@ -167,6 +169,14 @@ def count_json_tokens(value: object) -> int:
 def count_json_bytes(value: object) -> int:
     """Return the byte count of a value in JSON."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+
+
+def fits_budget(answer: Record, max_tokens: int, format_answer: Callable[[Record], str]) -> bool:
+    """Whether an answer keeps to a budget, both its structured content and its text."""
+    return (
+        count_json_tokens(record_to_object(answer)) <= max_tokens
+        and count_json_tokens(format_answer(answer)) <= max_tokens
+    )
 
 
 def largest_number_that_fits(most: int, fits: Callable[[int], bool]) -> int:

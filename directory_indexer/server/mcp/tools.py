@@ -43,7 +43,13 @@ from directory_indexer.server.mcp.grep_outline import (
     outline_within_budget,
 )
 from directory_indexer.server.mcp.index_tool import IndexVerbs
-from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, largest_number_that_fits, record_to_object
+from directory_indexer.server.mcp.schemas import (
+    Budgets,
+    count_json_tokens,
+    fits_budget,
+    largest_number_that_fits,
+    record_to_object,
+)
 from directory_indexer.server.mcp.search_answer import (
     AnswerPage,
     add_collection_names,
@@ -327,7 +333,4 @@ def _locate_answer_of_lines(whole: LocateAnswer, lines: Sequence[str]) -> Locate
 
 
 def _fits_budget(answer: SymbolAnswer | LocateAnswer, max_tokens: int) -> bool:
-    return (
-        count_json_tokens(record_to_object(answer)) <= max_tokens
-        and count_json_tokens(format_places(answer)) <= max_tokens
-    )
+    return fits_budget(answer, max_tokens, format_places)
