@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from directory_indexer.api.cursors import Position, parse_cursor
+from directory_indexer.api import Position, parse_cursor
 from directory_indexer.api.hits import Passage, SearchAnswer, facets_answer, passage_of, plain_answer, search_answer
 from directory_indexer.collections.search import add_document_ids
 from directory_indexer.config import DEFAULT

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from directory_indexer import __version__
-from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api import parse_cursor
 from directory_indexer.api.hits import SearchAnswer, index_state
 from directory_indexer.api.status import Model, directory_of
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer, locate_answer, symbol_answer

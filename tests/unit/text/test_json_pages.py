@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from directory_indexer.api import parse_cursor
 from directory_indexer.api.collections import (
     BackupAnswer,
     CollectionEntry,
@@ -22,7 +23,6 @@ from directory_indexer.api.collections import (
     sent_answer,
 )
 from directory_indexer.api.contents import OutlineList, converted_text, outline_answer
-from directory_indexer.api.cursors import parse_cursor
 from directory_indexer.api.reports import (
     ForgetAnswer,
     InstallAnswer,
