@@ -17,11 +17,7 @@ with lazily:
     from directory_indexer.text import reports
 
 
-class ShowConfigCall(VerboseCall):
-    """The command line of `config`."""
-
-
-def show_config(call: ShowConfigCall) -> None:
+def show_config(call: VerboseCall) -> None:
     """Show every value of the configuration and where it comes from."""
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     loaded = load_config(file=call.config, data_dir=call.data_dir, environ=os.environ)
@@ -56,6 +52,6 @@ COMMANDS = {
             "init": Command(InitConfigCall, init_config),
         },
         help="Show every value of the configuration and where it comes from.",
-        default=Command(ShowConfigCall, show_config),
+        default=Command(VerboseCall, show_config),
     )
 }
