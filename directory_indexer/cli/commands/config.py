@@ -3,7 +3,7 @@
 import os
 from typing import Annotated
 
-from directory_indexer.cli.options import ConfigFile, DataDir, VerboseCall
+from directory_indexer.cli.commands import ConfigFile, DataDir, VerboseCall
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Call, Command, Group, Option
 from directory_indexer.core.lazy import lazily

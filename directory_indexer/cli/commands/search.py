@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from directory_indexer.cli.caller import current_caller
-from directory_indexer.cli.options import (
+from directory_indexer.cli.commands import (
     ColorWhen,
     Cursor,
     InCollection,

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.config import DEFAULT

@@ -24,14 +24,14 @@ from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import Grep, GrepMatches, GrepRequest, grep, grep_warnings
 from directory_indexer.search.locators import outline_of
 from directory_indexer.search.outlines import Outline
-from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
-from directory_indexer.server.mcp.schemas import (
+from directory_indexer.server.mcp import (
     Budgets,
     count_json_tokens,
     fits_budget,
     largest_number_that_fits,
     record_to_object,
 )
+from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
 from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file
 from directory_indexer.storage.documents.store import Snapshot

@@ -21,6 +21,13 @@ from directory_indexer.search.locating import Located, LocateRequest, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
 from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.server.index_jobs import CollectionJobs
+from directory_indexer.server.mcp import (
+    Budgets,
+    count_json_tokens,
+    fits_budget,
+    largest_number_that_fits,
+    record_to_object,
+)
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer, resource_links
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
@@ -43,13 +50,6 @@ from directory_indexer.server.mcp.grep_outline import (
     outline_within_budget,
 )
 from directory_indexer.server.mcp.index_tool import IndexVerbs
-from directory_indexer.server.mcp.schemas import (
-    Budgets,
-    count_json_tokens,
-    fits_budget,
-    largest_number_that_fits,
-    record_to_object,
-)
 from directory_indexer.server.mcp.search_answer import (
     AnswerPage,
     add_collection_names,

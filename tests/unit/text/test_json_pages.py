@@ -50,8 +50,8 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.core.rights import Right
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.report import IndexReport, MigrationReport
+from directory_indexer.integrations.exporting import named_format
 from directory_indexer.integrations.exporting.exporter import ExportReport
-from directory_indexer.integrations.exporting.formats import named_format
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import GrepLine, GrepMatches, GrepRequest
 from directory_indexer.search.locating import Located, Spot
