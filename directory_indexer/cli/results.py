@@ -22,7 +22,7 @@ from directory_indexer.core.paths import containers_around, display, exact_text
 from directory_indexer.core.safe_open import open_file, read_small_file
 
 if TYPE_CHECKING:
-    from directory_indexer.api.cursors import Position
+    from directory_indexer.api import Position
     from directory_indexer.app import App
 
 with lazily:

@@ -72,7 +72,7 @@ class WriteLock:
     @property
     def is_wanted(self) -> bool:
         """Whether another process or thread waits for it."""
-        return _is_locked_by_anyone(_waiters_file(self._path))
+        return is_locked(_waiters_file(self._path), exclusively=False)
 
     @property
     def is_held(self) -> bool:
@@ -82,7 +82,7 @@ class WriteLock:
     @property
     def is_owed(self) -> bool:
         """Whether a process that yielded it waits to have it back."""
-        return _is_locked_by_anyone(_yielders_file(self._path))
+        return is_locked(_yielders_file(self._path), exclusively=False)
 
     def give_way(self, on_wait: Callable[[], None]) -> None:
         """Yield the lock to those who wait for it, then reacquire it; if `on_wait` raises, it stays with them."""
@@ -118,11 +118,11 @@ def write_lock(path: Path, *, wait: bool, on_wait: Callable[[], None] | None = N
         lock.release()
 
 
-def is_locked(path: Path) -> bool:
-    """Whether the write lock of a file is held now."""
+def is_locked(path: Path, *, exclusively: bool = True) -> bool:
+    """Whether the lock of a file is held now: the write lock, or also a shared one."""
     if not path.exists():
         return False
-    lock = try_lock(path, exclusive=False)
+    lock = try_lock(path, exclusive=not exclusively)
     if lock is None:
         return True
     lock.release()
@@ -180,16 +180,6 @@ def _waiters_file(path: Path) -> Path:
 def _yielders_file(path: Path) -> Path:
     """Return the file that is locked (shared) by those who yielded the write lock of a file."""
     return path.with_name(path.name + "-owed")
-
-
-def _is_locked_by_anyone(path: Path) -> bool:
-    if not path.exists():
-        return False
-    lock = try_lock(path, exclusive=True)
-    if lock is None:
-        return True
-    lock.release()
-    return False
 
 
 def _try_write_lock(path: Path) -> HeldLock | None:

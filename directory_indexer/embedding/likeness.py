@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedding.wordpiece import N_TOKENS, lower_words, token_ids_of_text
+from directory_indexer.embedding.wordpiece import N_SPECIAL_TOKENS, N_TOKENS, lower_words, token_ids_of_text
 
 
 def mean_similarity(question: str, passages: Sequence[str]) -> float | None:
@@ -45,7 +45,7 @@ class _StaticTable(NamedTuple):
         """Return the normalised sum of the rows of a text's tokens, or [] without tokens."""
         total = offset = 0
         for token, n_times in _count_tokens_of(text).items():
-            weight = n_times * round(self.scales[token] * math.log1p(token - _SPECIAL_TOKENS) * _CODE_SCALE)
+            weight = n_times * round(self.scales[token] * math.log1p(token - N_SPECIAL_TOKENS) * _CODE_SCALE)
             total += weight * self._spread_row(token)
             offset += weight * _CODE_OF_ZERO
         lanes = memoryview(total.to_bytes(4 * DIMENSIONS, "little")).cast("I").tolist()
@@ -82,7 +82,7 @@ def _count_tokens_of(text: str) -> Counter[int]:
     parted = text if text.isascii() else unicodedata.normalize("NFD", text)
     words = lower_words("".join(letter if letter.isascii() else _replacement_of_mark(letter) for letter in parted))
     pieces = token_ids_of_text(b" ".join(words[:_MAX_WORDS]).decode())
-    return Counter(token for token in pieces if token > _SPECIAL_TOKENS)
+    return Counter(token for token in pieces if token > N_SPECIAL_TOKENS)
 
 
 def _replacement_of_mark(letter: str) -> str:
@@ -94,7 +94,6 @@ def _dot_product(left: Sequence[float], right: Sequence[float]) -> float:
     return total
 
 
-_SPECIAL_TOKENS: Final = 998
 _CODE_OF_ZERO: Final = 8
 _UPPER_HALF_BYTES: Final = bytes(byte >> 4 for byte in range(256))
 _LOWER_HALF_BYTES: Final = bytes(byte & 0xF for byte in range(256))

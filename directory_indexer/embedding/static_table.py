@@ -24,7 +24,7 @@ import numpy as np
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.embedding.model_files import DIMENSIONS, verified_file
-from directory_indexer.embedding.wordpiece import N_TOKENS, lower_words, token_ids_of_text
+from directory_indexer.embedding.wordpiece import N_SPECIAL_TOKENS, N_TOKENS, lower_words, token_ids_of_text
 
 with lazily:
     from numpy.typing import NDArray
@@ -34,9 +34,6 @@ CODE_BYTES: Final = DIMENSIONS // 8
 """Size of a stored code: one bit for each dimension."""
 
 _TABLE_FILE = "static.bin"
-_SPECIAL_TOKENS = 998
-"""Number of special tokens at the start of the vocabulary."""
-
 _OVERSAMPLING = 10
 """Oversampling: this multiple of the limit is selected by bits before the query's exact values rank them."""
 
@@ -158,7 +155,7 @@ def token_weights(texts: Sequence[str]) -> NDArray[np.float32]:
         n_texts[np.unique(tokens)] += 1
     rare_here = np.log((len(texts) + 1) / (n_texts + 1))
     # Most tokens are equally rare in a sample, so the vocabulary's order by frequency is used, too.
-    usual_rarity = np.log1p(np.maximum(np.arange(N_TOKENS) - _SPECIAL_TOKENS, 0))
+    usual_rarity = np.log1p(np.maximum(np.arange(N_TOKENS) - N_SPECIAL_TOKENS, 0))
     weights: NDArray[np.float32] = (rare_here * usual_rarity / usual_rarity.max()).astype(np.float32)
     return weights
 

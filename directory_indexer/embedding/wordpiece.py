@@ -31,6 +31,9 @@ V = TypeVar("V")
 START_TOKEN = 101
 END_TOKEN = 102
 N_TOKENS = 30_522
+N_SPECIAL_TOKENS = 998
+"""Number of special tokens at the start of the vocabulary."""
+
 """Size of the vocabulary."""
 
 

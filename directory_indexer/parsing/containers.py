@@ -24,7 +24,7 @@ from directory_indexer.formats.extraction import extract_as_text, require_text
 from directory_indexer.formats.recognition import format_of
 from directory_indexer.formats.table import FORMATS
 from directory_indexer.parsing.contents import MemberPaths, Parts, container_budget, member_name
-from directory_indexer.parsing.histories import parse_history
+from directory_indexer.parsing.histories import Outcomes, parse_history
 from directory_indexer.parsing.one_file import NO_MAIL, Mail, format_origin, outcome_of, parse_content, read_file
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest, UnchangedFile
 from directory_indexer.parsing.policy import ParsePolicy
@@ -38,11 +38,10 @@ _SAMPLE_BYTES = 1 << 20
 _NO_HASH = ContentHash(b"")
 """Stands for the hash of a container until it has been read to its end."""
 
-_Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
 _ComputeOutcome: TypeAlias = Callable[[], ParseOutcome]
 
 
-def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
+def parse_file(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | Outcomes:
     """Parse one file; outcomes of a container's members are yielded in parts, and that of the container last."""
     if is_git_history(request.source.path):
         return parse_history(request, policy)
@@ -66,7 +65,7 @@ class _OpenedContainer(NamedTuple):
     hash: ContentHash
 
 
-def _parse_large(too_large: ParseOutcome, request: ParseRequest, policy: ParsePolicy) -> _Outcomes:
+def _parse_large(too_large: ParseOutcome, request: ParseRequest, policy: ParsePolicy) -> Outcomes:
     try:
         with open_large(request.source, follow_symlinks=policy.follow_symlinks) as large:
             content = FileContent(large.source, large.file.read(_HEAD_BYTES), large.seen_ns)
@@ -100,7 +99,7 @@ def _hash_of(large: LargeFile) -> Generator[MemberOutcomes, None, ContentHash]:
     return of_content
 
 
-def _parse_container(opened: _OpenedContainer, request: ParseRequest, policy: ParsePolicy) -> _Outcomes:
+def _parse_container(opened: _OpenedContainer, request: ParseRequest, policy: ParsePolicy) -> Outcomes:
     content = opened.content
     if opened.hash == request.known_hash:
         return UnchangedFile(content.source, opened.hash, content.seen_ns)

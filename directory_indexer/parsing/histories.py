@@ -34,10 +34,10 @@ from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.parsing.reading import FileContent
 from directory_indexer.walk.repository import git_history_file, list_references
 
-_Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
+Outcomes: TypeAlias = Generator[MemberOutcomes, None, ParseOutcome]
 
 
-def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | _Outcomes:
+def parse_history(request: ParseRequest, policy: ParsePolicy) -> ParseOutcome | Outcomes:
     """Parse the commits that the index does not have; unreachable ones are not read."""
     path = request.source.path
     try:
@@ -72,7 +72,7 @@ class _HistoryParser:
         self._prefix = f"{prefix_of(members_directory(source.path))}commits{os.sep}"
         self._parts = Parts(FileContent(source, b"", seen_ns), of_content, request.resumption)
 
-    def outcomes(self) -> _Outcomes:
+    def outcomes(self) -> Outcomes:
         yield self._parts.hand_over()
         try:
             with tempfile.TemporaryDirectory(prefix="dirindex-") as directory:

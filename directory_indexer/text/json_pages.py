@@ -13,8 +13,8 @@ from directory_indexer.api import JsonObject, to_json_object
 from directory_indexer.core.lazy import lazily
 
 with lazily:
+    from directory_indexer.api import Position
     from directory_indexer.api.contents import grep_answer, matching_file, text_answer
-    from directory_indexer.api.cursors import Position
     from directory_indexer.api.hits import facets_answer, passage_of, search_answer
     from directory_indexer.api.reports import (
         endpoint_setting,

@@ -21,8 +21,7 @@ from directory_indexer import __version__
 from directory_indexer.core.files import SkippedFile, SkipReason
 from directory_indexer.core.paths import FilePath, exact_text, file_path, lies_in, prefix_of
 from directory_indexer.core.safe_open import CAN_OPEN_BELOW, DirectoryDescent
-from directory_indexer.walk import IgnoredPath, Listing, SameListing, Settled, WalkPolicy
-from directory_indexer.walk.filesystems import FileSystems
+from directory_indexer.walk import FileSystems, IgnoredPath, Listing, SameListing, Settled, WalkPolicy
 from directory_indexer.walk.ignore import Decision, built_in_rules
 from directory_indexer.walk.repository import GIT_DIRECTORY, git_history_file
 from directory_indexer.walk.rule_files import RULE_FILES, LazyRules, RuleFiles

@@ -19,9 +19,9 @@ from sqlite_utils import Database
 from directory_indexer.core.errors import NotIndexedError, UnavailableError, UsageError
 from directory_indexer.core.ids import uuid_text
 from directory_indexer.core.paths import display, file_path, path_of_place
-from directory_indexer.integrations.exporting import formats
+from directory_indexer.integrations import exporting
+from directory_indexer.integrations.exporting import EXPORT_FORMATS, ExportFormat, export_format
 from directory_indexer.integrations.exporting.exporter import Exporter, ExportReport, ExportRequest
-from directory_indexer.integrations.exporting.formats import EXPORT_FORMATS, ExportFormat, export_format
 from directory_indexer.integrations.exporting.writers import (
     CHUNK_COLUMNS,
     FILE_COLUMNS,
@@ -401,29 +401,29 @@ class _Titles:
 
 def test_a_row_of_the_table_is_a_format(filled: Index, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     titles = ExportFormat("titles", "a list of titles", (".titles",), text=_Titles, is_verbatim=True)
-    monkeypatch.setattr(formats, "EXPORT_FORMATS", (*EXPORT_FORMATS, titles))
+    monkeypatch.setattr(exporting, "EXPORT_FORMATS", (*EXPORT_FORMATS, titles))
     export(filled, out / "all.titles", within=(file_path(filled.root / "bread.md"),))
     assert (out / "all.titles").read_text() == "Bread\nend\n"
-    assert formats.named_format("titles") is titles
+    assert exporting.named_format("titles") is titles
     with pytest.raises(UsageError) as caught:
         export_format("-", None)
     assert caught.value.hint == "add --format jsonl, --format csv or --format titles"
     with pytest.raises(UsageError) as caught:
-        formats.named_format("title")
+        exporting.named_format("title")
     assert caught.value.hint == "choose sqlite, jsonl, csv or titles"
 
 
 def test_what_could_steer_a_terminal_is_not_shown_on_one() -> None:
     with pytest.raises(UsageError, match="CSV contains raw text") as caught:
-        formats.require_printable(formats.named_format("csv"))
+        exporting.require_printable(exporting.named_format("csv"))
     assert caught.value.hint == "write it to a file, or as jsonl"
-    formats.require_printable(formats.named_format("jsonl"))
+    exporting.require_printable(exporting.named_format("jsonl"))
 
 
 def test_a_database_is_not_written_to_a_stream(filled: Index) -> None:
     exporter = Exporter(docstore=filled.docstore, own=())
     with pytest.raises(UsageError, match="a SQLite database cannot be written"):
-        exporter.to_stream(io.StringIO(), ExportRequest(formats.named_format("sqlite")))
+        exporter.to_stream(io.StringIO(), ExportRequest(exporting.named_format("sqlite")))
 
 
 def test_the_documentation_names_every_format() -> None:

@@ -12,7 +12,7 @@ import pytest
 from trees import let_settle
 
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.walk.filesystems import FileSystems
+from directory_indexer.walk import FileSystems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

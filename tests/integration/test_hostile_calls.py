@@ -23,9 +23,9 @@ from directory_indexer.policies import Policies
 from directory_indexer.server.bridge.http_client import Exchange, remote_address
 from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, LocalFiles, make_bridge_server
 from directory_indexer.server.bridge.remote_server import RemoteServer
+from directory_indexer.server.mcp import record_schema
 from directory_indexer.server.mcp.arguments import ArgumentError, parse_arguments
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import record_schema
 from directory_indexer.server.middleware.authentication import ANONYMOUS
 
 if TYPE_CHECKING:

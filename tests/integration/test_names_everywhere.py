@@ -15,7 +15,7 @@ from trees import plant
 
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens
+from directory_indexer.server.mcp import Budgets, count_json_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,8 @@ import pytest
 from directory_indexer.core.errors import UsageError
 from directory_indexer.search.symbol_files import files_with_name
 from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_request
+from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.arguments import SymbolArguments
-from directory_indexer.server.mcp.schemas import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.structure import symbol_lines

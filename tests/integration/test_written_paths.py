@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.cli.options import parse_location, parse_path
+from directory_indexer.cli.commands import parse_location, parse_path
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.paths import resolved_path
 from directory_indexer.matching import PatternOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from directory_indexer.cli.options import parse_seconds
+from directory_indexer.cli.commands import parse_seconds
 from directory_indexer.core.errors import UsageError
 
 

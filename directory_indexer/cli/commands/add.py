@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config import DEFAULT

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import OrdinaryCall, open_app, parse_path
+from directory_indexer.cli.commands import OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily

@@ -3,7 +3,7 @@
 import os
 from typing import Annotated
 
-from directory_indexer.cli.options import ConfigFile, DataDir, VerboseCall
+from directory_indexer.cli.commands import ConfigFile, DataDir, VerboseCall
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Call, Command, Group, Option
 from directory_indexer.core.lazy import lazily
@@ -17,11 +17,7 @@ with lazily:
     from directory_indexer.text import reports
 
 
-class ShowConfigCall(VerboseCall):
-    """The command line of `config`."""
-
-
-def show_config(call: ShowConfigCall) -> None:
+def show_config(call: VerboseCall) -> None:
     """Show every value of the configuration and where it comes from."""
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     loaded = load_config(file=call.config, data_dir=call.data_dir, environ=os.environ)
@@ -56,6 +52,6 @@ COMMANDS = {
             "init": Command(InitConfigCall, init_config),
         },
         help="Show every value of the configuration and where it comes from.",
-        default=Command(ShowConfigCall, show_config),
+        default=Command(VerboseCall, show_config),
     )
 }

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import VerboseCall, open_app, parse_path
+from directory_indexer.cli.commands import VerboseCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
@@ -12,7 +12,7 @@ from directory_indexer.core.paths import path_of_place, resolved_path
 with lazily:
     from directory_indexer.api.contents import converted_text
     from directory_indexer.integrations.converting.converter import is_url
-    from directory_indexer.integrations.exporting.formats import require_free, staged_file
+    from directory_indexer.integrations.exporting import require_free, staged_file
     from directory_indexer.text import results
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.options import (
+from directory_indexer.cli.commands import (
     ConfigFile,
     DataDir,
     InCollection,
@@ -35,7 +35,7 @@ with lazily:
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest, Wait
     from directory_indexer.collections.originals import open_original
-    from directory_indexer.integrations.exporting.formats import require_free, staged_file
+    from directory_indexer.integrations.exporting import require_free, staged_file
     from directory_indexer.search.texts import Selection, Unit
     from directory_indexer.storage.registry.stored_documents import State
     from directory_indexer.text import json_pages, results

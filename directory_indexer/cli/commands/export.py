@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app, parse_path
+from directory_indexer.cli.commands import InCollection, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import path_of_place, resolved_path
-from directory_indexer.integrations.exporting.formats import (
+from directory_indexer.integrations.exporting import (
     EXPORT_FORMATS,
     ExportFormat,
     alternatives,

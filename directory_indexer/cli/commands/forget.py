@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import InCollection, VerboseCall, open_existing_app, parse_path
+from directory_indexer.cli.commands import InCollection, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError

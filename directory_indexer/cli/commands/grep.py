@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import (
+from directory_indexer.cli.commands import (
     ColorWhen,
     InCollection,
     Kinds,

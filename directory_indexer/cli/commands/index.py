@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.options import InCollection, VerboseCall, open_app, parse_path, parse_seconds
+from directory_indexer.cli.commands import InCollection, VerboseCall, open_app, parse_path, parse_seconds
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.indexing import EmbeddingMode

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from directory_indexer.cli.commands import VerboseCall, parse_path
 from directory_indexer.cli.commands.serve import server_arguments, unset_variables_note
-from directory_indexer.cli.options import VerboseCall, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError, ExitCode, UsageError

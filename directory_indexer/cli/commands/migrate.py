@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from directory_indexer.cli.options import VerboseCall, open_existing_app
+from directory_indexer.cli.commands import VerboseCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
-from directory_indexer.cli.options import (
+from directory_indexer.cli.commands import (
     InCollection,
     NoServer,
     VerboseCall,

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Annotated, Literal
 
 from directory_indexer.cli.caller import current_caller
-from directory_indexer.cli.options import (
+from directory_indexer.cli.commands import (
     ColorWhen,
     Cursor,
     InCollection,
@@ -33,7 +33,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in, resolved_path
 
 with lazily:
-    from directory_indexer.api.cursors import parse_cursor
+    from directory_indexer.api import parse_cursor
     from directory_indexer.app import App
     from directory_indexer.cli.interactive import interact
     from directory_indexer.collections import Collections

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.options import ConfigFile, DataDir, Verbose, open_app, parse_path
+from directory_indexer.cli.commands import ConfigFile, DataDir, Verbose, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command, Option
 from directory_indexer.core.errors import UsageError

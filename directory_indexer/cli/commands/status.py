@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import InCollection, NoServer, VerboseCall, open_existing_app, parse_path
+from directory_indexer.cli.commands import InCollection, NoServer, VerboseCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from typing import Annotated
 
-from directory_indexer.cli.options import InCollection, OrdinaryCall, open_existing_app, parse_location
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_existing_app, parse_location
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode

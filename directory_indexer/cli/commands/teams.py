@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.options import InCollection, OrdinaryCall, open_app, parse_path
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Group, Option
 from directory_indexer.config import DEFAULT
@@ -28,11 +28,7 @@ with lazily:
 _CollectionName = Annotated[str, Argument("Lower-case letters, digits and hyphens.")]
 
 
-class ListCollectionsCall(OrdinaryCall):
-    """The command line of `collection list`."""
-
-
-def list_collections(call: ListCollectionsCall) -> None:
+def list_collections(call: OrdinaryCall) -> None:
     """List the collections, with what each holds."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
     entries = tuple(map(collection_entry, Collections(open_app(call.config, call.data_dir, output)).list()))
@@ -185,11 +181,7 @@ def new_key(call: NewKeyCall) -> None:
     output.notes([f"this is the key '{call.name}'; it is not kept, so that nobody can show it again"])
 
 
-class ListKeysCall(OrdinaryCall):
-    """The command line of `key list`."""
-
-
-def list_keys(call: ListKeysCall) -> None:
+def list_keys(call: OrdinaryCall) -> None:
     """List the keys, with what each allows."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
     keys = _keys(call.config, call.data_dir, output).all()
@@ -231,7 +223,7 @@ def _seconds(text: str) -> float:
 COMMANDS = {
     "collection": Group(
         {
-            "list": Command(ListCollectionsCall, list_collections),
+            "list": Command(OrdinaryCall, list_collections),
             "create": Command(CreateCollectionCall, create_collection),
             "describe": Command(DescribeCollectionCall, describe_collection),
             "delete": Command(DeleteCollectionCall, delete_collection),
@@ -245,7 +237,7 @@ COMMANDS = {
     "key": Group(
         {
             "new": Command(NewKeyCall, new_key),
-            "list": Command(ListKeysCall, list_keys),
+            "list": Command(OrdinaryCall, list_keys),
             "revoke": Command(RevokeKeyCall, revoke_key),
         },
         help="""Make, list and revoke the keys of HTTP clients.""",

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.options import AsJson, Quiet, Verbose, parse_path
+from directory_indexer.cli.commands import AsJson, Quiet, Verbose, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command
 from directory_indexer.core.errors import ExitCode

@@ -13,7 +13,7 @@ from directory_indexer import __version__
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.ids import new_chunk_id
 from directory_indexer.core.paths import FilePath, display, lies_in
-from directory_indexer.integrations.exporting.formats import ExportFormat, require_free, staged_file
+from directory_indexer.integrations.exporting import ExportFormat, require_free, staged_file
 from directory_indexer.integrations.exporting.writers import ExportedFile, ExportStart, ExportWriter, StopRequested, utc
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.files import FileFilter, IndexedFile

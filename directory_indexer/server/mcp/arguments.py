@@ -21,7 +21,7 @@ from directory_indexer.core.paths import invalid_character_in, well_formed
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.search.requests import Order, SearchMode
-from directory_indexer.server.mcp.schemas import Budgets, record_schema
+from directory_indexer.server.mcp import Budgets, record_schema
 
 _MAX_CURSOR_CHARS = 2000
 _MAX_PATH_CHARS = 4096

@@ -16,8 +16,13 @@ from directory_indexer.core.paths import FilePath, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.search.requests import OnDisk
 from directory_indexer.search.texts import FileText, Selection, Unit, join_chunks, read_text
+from directory_indexer.server.mcp import (
+    count_json_tokens,
+    fits_budget,
+    largest_number_that_fits,
+    record_to_object,
+)
 from directory_indexer.server.mcp.arguments import ArgumentError, ContentArguments
-from directory_indexer.server.mcp.schemas import count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file_and_lines
 from directory_indexer.storage.documents.files import FileFilter
@@ -141,7 +146,7 @@ def _count_answer_tokens(answer: TextAnswer) -> int:
 
 
 def _fits_budget(answer: TextAnswer, max_tokens: int) -> bool:
-    return _count_answer_tokens(answer) <= max_tokens
+    return fits_budget(answer, max_tokens, format_content)
 
 
 def _parse_range(text: str, unit: Unit) -> tuple[int, int]:

@@ -24,8 +24,14 @@ from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import Grep, GrepMatches, GrepRequest, grep, grep_warnings
 from directory_indexer.search.locators import outline_of
 from directory_indexer.search.outlines import Outline
+from directory_indexer.server.mcp import (
+    Budgets,
+    count_json_tokens,
+    fits_budget,
+    largest_number_that_fits,
+    record_to_object,
+)
 from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
-from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file
 from directory_indexer.storage.documents.store import Snapshot
@@ -171,10 +177,7 @@ def _keep_first_files(answer: GrepAnswer, n_files: int) -> GrepAnswer:
 
 
 def _fits_budget(answer: GrepAnswer, max_tokens: int) -> bool:
-    return (
-        count_json_tokens(record_to_object(answer)) <= max_tokens
-        and count_json_tokens(format_grep_answer(answer)) <= max_tokens
-    )
+    return fits_budget(answer, max_tokens, format_grep_answer)
 
 
 _TOKENS_PER_FOLDING_STEP = 20

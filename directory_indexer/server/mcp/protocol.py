@@ -45,7 +45,7 @@ from directory_indexer.collections import collection_not_found
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.mcp import clients
+from directory_indexer.server.mcp import Budgets, clients, record_to_object
 from directory_indexer.server.mcp.answer import PLAIN_TEXT, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
@@ -58,7 +58,6 @@ from directory_indexer.server.mcp.arguments import (
 )
 from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, identify_client
 from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolExecutor
-from directory_indexer.server.mcp.schemas import Budgets, record_to_object
 from directory_indexer.server.mcp.search_answer import collections_of_call, path_of_call
 from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,

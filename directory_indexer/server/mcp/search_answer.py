@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from directory_indexer.api.cursors import Position, parse_cursor
+from directory_indexer.api import Position, parse_cursor
 from directory_indexer.api.hits import Passage, SearchAnswer, facets_answer, passage_of, plain_answer, search_answer
 from directory_indexer.collections.search import add_ids_and_drop_deleted
 from directory_indexer.config import DEFAULT
@@ -24,15 +24,15 @@ from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.ranking.excerpts import narrow_excerpt
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS
 from directory_indexer.search.requests import SearchRequest, SearchResult, metadata_conditions, parse_since, parse_until
-from directory_indexer.server.mcp.answer import Answer, resource_links
-from directory_indexer.server.mcp.arguments import ArgumentError, SearchCall, SimilarArguments
-from directory_indexer.server.mcp.clients import client_roots_note, indexed_client_roots, omit_returned_excerpt
-from directory_indexer.server.mcp.schemas import (
+from directory_indexer.server.mcp import (
     count_json_bytes,
     count_json_tokens,
     largest_number_that_fits,
     record_to_object,
 )
+from directory_indexer.server.mcp.answer import Answer, resource_links
+from directory_indexer.server.mcp.arguments import ArgumentError, SearchCall, SimilarArguments
+from directory_indexer.server.mcp.clients import client_roots_note, indexed_client_roots, omit_returned_excerpt
 from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.storage.documents.statistics import IndexSummary

@@ -15,9 +15,9 @@ from directory_indexer.api.hits import Copies, Passage, SearchAnswer, page_range
 from directory_indexer.api.runs import RUNNING, Run
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import well_formed
+from directory_indexer.server.mcp import fits_budget, largest_number_that_fits
 from directory_indexer.server.mcp.answer import ServerAnswer
 from directory_indexer.server.mcp.arguments import ArgumentError, ConvertArguments
-from directory_indexer.server.mcp.schemas import count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.storage.documents.runs import Phase
 from directory_indexer.text.formatting import count, file_counts
 
@@ -214,4 +214,4 @@ def _converted_part(source: str, included: list[str], lines: list[str], call: Co
 
 
 def _fits_budget(answer: ConvertedText, max_tokens: int) -> bool:
-    return max(count_json_tokens(record_to_object(answer)), count_json_tokens(format_converted(answer))) <= max_tokens
+    return fits_budget(answer, max_tokens, format_converted)

@@ -28,8 +28,8 @@ from directory_indexer.core.errors import (
     UsageError,
     VectorStoreError,
 )
+from directory_indexer.server.mcp import record_schema
 from directory_indexer.server.mcp.arguments import IN_COLLECTION, LAST_LINE
-from directory_indexer.server.mcp.schemas import record_schema
 from directory_indexer.server.mcp.text import escape_controls
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 
 from directory_indexer import __version__
-from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api import parse_cursor
 from directory_indexer.api.hits import SearchAnswer, index_state
 from directory_indexer.api.status import Model, directory_of
 from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer, locate_answer, symbol_answer
@@ -21,6 +21,13 @@ from directory_indexer.search.locating import Located, LocateRequest, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
 from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.server.index_jobs import CollectionJobs
+from directory_indexer.server.mcp import (
+    Budgets,
+    count_json_tokens,
+    fits_budget,
+    largest_number_that_fits,
+    record_to_object,
+)
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer, resource_links
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
@@ -43,7 +50,6 @@ from directory_indexer.server.mcp.grep_outline import (
     outline_within_budget,
 )
 from directory_indexer.server.mcp.index_tool import IndexVerbs
-from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, largest_number_that_fits, record_to_object
 from directory_indexer.server.mcp.search_answer import (
     AnswerPage,
     add_collection_names,
@@ -327,7 +333,4 @@ def _locate_answer_of_lines(whole: LocateAnswer, lines: Sequence[str]) -> Locate
 
 
 def _fits_budget(answer: SymbolAnswer | LocateAnswer, max_tokens: int) -> bool:
-    return (
-        count_json_tokens(record_to_object(answer)) <= max_tokens
-        and count_json_tokens(format_places(answer)) <= max_tokens
-    )
+    return fits_budget(answer, max_tokens, format_places)

@@ -12,6 +12,7 @@ from directory_indexer.api import Only
 from directory_indexer.collections.ingest import OnConflict, Wait
 from directory_indexer.config import DEFAULT
 from directory_indexer.ranking.query import MAX_CHARACTERS
+from directory_indexer.server.mcp import Budgets
 from directory_indexer.server.mcp.arguments import (
     COLLECTION,
     LAST_LINE,
@@ -23,7 +24,6 @@ from directory_indexer.server.mcp.arguments import (
     Texts,
     Types,
 )
-from directory_indexer.server.mcp.schemas import Budgets
 
 _OperationId = Annotated[
     str,

@@ -25,7 +25,7 @@ from directory_indexer.core.errors import GenerationGoneError, VectorsLostError,
 from directory_indexer.core.kept_files import apply_mode_of_new_files, directory_mode, sync_path
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import HeldLock, try_lock
-from directory_indexer.walk.filesystems import FileSystems
+from directory_indexer.walk import FileSystems
 
 with lazily:
     import tempfile

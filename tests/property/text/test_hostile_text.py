@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api import parse_cursor
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts

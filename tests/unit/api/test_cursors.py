@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api import parse_cursor
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import file_path

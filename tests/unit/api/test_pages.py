@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from directory_indexer.server.mcp import record_fields
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import record_fields
 
 ROOT = Path(__file__).parents[3]
 

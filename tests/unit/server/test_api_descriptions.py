@@ -13,8 +13,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from directory_indexer.core.rights import Right
+from directory_indexer.server.mcp import record_schema
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import record_schema
 from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, documentation_pages
 from directory_indexer.server.rest.operations import HttpOperation, Router

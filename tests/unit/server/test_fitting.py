@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.api.cursors import parse_cursor
+from directory_indexer.api import parse_cursor
 from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import file_path
@@ -14,7 +14,7 @@ from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.ranking.excerpts import narrow_excerpt
 from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
-from directory_indexer.server.mcp.schemas import Budgets, count_json_tokens, record_to_object
+from directory_indexer.server.mcp import Budgets, count_json_tokens, record_to_object
 from directory_indexer.server.mcp.search_answer import AnswerPage, search_answer_within_budget
 from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.storage.documents.statistics import IndexSummary

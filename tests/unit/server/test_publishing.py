@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import directory_indexer
+from directory_indexer.server.mcp import record_schema
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.schemas import record_schema
 
 ROOT = Path(__file__).parents[3]
 

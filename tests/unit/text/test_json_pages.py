@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from directory_indexer.api import parse_cursor
 from directory_indexer.api.collections import (
     BackupAnswer,
     CollectionEntry,
@@ -22,7 +23,6 @@ from directory_indexer.api.collections import (
     sent_answer,
 )
 from directory_indexer.api.contents import OutlineList, converted_text, outline_answer
-from directory_indexer.api.cursors import parse_cursor
 from directory_indexer.api.reports import (
     ForgetAnswer,
     InstallAnswer,
@@ -50,8 +50,8 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.core.rights import Right
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.indexing.report import IndexReport, MigrationReport
+from directory_indexer.integrations.exporting import named_format
 from directory_indexer.integrations.exporting.exporter import ExportReport
-from directory_indexer.integrations.exporting.formats import named_format
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import GrepLine, GrepMatches, GrepRequest
 from directory_indexer.search.locating import Located, Spot
