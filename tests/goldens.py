@@ -130,7 +130,7 @@ _CALLS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("nothing", {}),
 )
 
-_PROGRESS: Final = re.compile("(reading|embedding): ")
+_PROGRESS: Final = re.compile("(reading|improving search by meaning): ")
 
 _VARYING: Final = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b"), "<id>"),
