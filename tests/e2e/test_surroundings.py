@@ -148,13 +148,13 @@ def test_a_home_in_which_nothing_can_be_made_is_named(shell: Shell, home: str, c
 
 
 def test_a_file_in_the_place_of_a_directory_of_the_index_is_named(shell: Shell, tmp_path: Path) -> None:
-    here = {"DIRINDEX_DATA_DIR": str(tmp_path / "index")}
-    assert run(shell, "D collection create birds", **here).returncode == 0
+    here = str(tmp_path / "index")
+    assert run(shell, "D collection create birds", DIRINDEX_DATA_DIR=here).returncode == 0
     birds = tmp_path / "index" / "team" / "collections" / "birds"
     birds.parent.mkdir()
     birds.touch()
 
-    done = run(shell, "D collection list", **here)
+    done = run(shell, "D collection list", DIRINDEX_DATA_DIR=here)
 
     assert (done.returncode, done.stderr) == (3, f"dirindex: the operating system refused '{birds}': File exists\n")
 
