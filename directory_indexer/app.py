@@ -52,10 +52,9 @@ with lazily:
     from directory_indexer.search.searcher import Searcher, SearchPolicy
     from directory_indexer.search.similar import SimilarFiles
     from directory_indexer.storage.cluster import ClusterCopy
-    from directory_indexer.storage.cluster.export import ClusterLedger
     from directory_indexer.storage.cluster.reader import ClusterReader
     from directory_indexer.storage.cluster.update import ClusterIndex
-    from directory_indexer.storage.cluster.writer import ClusterWriter
+    from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterWriter
     from directory_indexer.storage.registry import Registry
     from directory_indexer.storage.vector_stores import VectorStores, collection_plan, connect_to_qdrant
     from directory_indexer.storage.vectors.connection import QdrantConnection

@@ -17,10 +17,9 @@ from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.searcher import Searcher
 from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.catalogue import Catalogue
-from directory_indexer.storage.cluster.export import ClusterLedger
 from directory_indexer.storage.cluster.reader import ClusterReader
 from directory_indexer.storage.cluster.update import ClusterIndex
-from directory_indexer.storage.cluster.writer import ClusterWriter
+from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterWriter
 from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 
 if TYPE_CHECKING:

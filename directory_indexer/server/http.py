@@ -29,11 +29,11 @@ from directory_indexer.server.middleware.limits import Rate, SessionLimit, Token
 from directory_indexer.server.middleware.monitoring import Metrics
 from directory_indexer.server.middleware.request_context import Route, context_of
 from directory_indexer.server.process import exit_at_once, stop_on_signal
+from directory_indexer.server.rest import UNKNOWN_ROUTE, Method, Router, Services
 from directory_indexer.server.rest.application import Application, Idempotency
 from directory_indexer.server.rest.background import IndexRuns
 from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.documents import DocumentIds
-from directory_indexer.server.rest.operations import UNKNOWN_ROUTE, Method, Router, Services
 from directory_indexer.server.rest.page_operations import Confirmations
 from directory_indexer.server.ui import application as page_application
 from directory_indexer.server.ui.files import FileOpener

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.core.rights import Right
+from directory_indexer.server.rest import Body, HttpOperation
 from directory_indexer.server.rest.catalogue import OPERATIONS
-from directory_indexer.server.rest.operations import Body, HttpOperation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

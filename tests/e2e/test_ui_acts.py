@@ -9,8 +9,8 @@ from commands import DIRINDEX, run_command
 from page_servers import Admitted, PageServer
 from web_servers import new_key
 
+from directory_indexer.server.rest import Router
 from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
-from directory_indexer.server.rest.operations import Router
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from web_servers import WebAnswer
 
-    from directory_indexer.server.rest.operations import HttpOperation
+    from directory_indexer.server.rest import HttpOperation
 
 _OWN = [one for one in PAGE_OPERATIONS if one not in OPERATIONS]
 

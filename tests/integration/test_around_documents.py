@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from directory_indexer.server.rest.operations import Services
+    from directory_indexer.server.rest import Services
 
 
 @pytest.fixture

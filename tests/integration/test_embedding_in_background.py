@@ -27,11 +27,11 @@ _RUN = """
 import os, sys
 from pathlib import Path
 from indexes import Index
-from directory_indexer.indexing import throttle
+from directory_indexer.indexing import options
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.indexing.options import BackgroundThrottle
 from directory_indexer.core.machine import battery_percent
-throttle._BATTERY_SECONDS = throttle._LONG_REST_SECONDS = 0.05
+options._BATTERY_SECONDS = options._LONG_REST_SECONDS = 0.05
 root = Path(sys.argv[1])
 index = Index(root / "docs", root / "data")
 def background():

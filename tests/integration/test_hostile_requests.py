@@ -13,9 +13,9 @@ from served import Heard, Served
 from teams import Team
 
 from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.server.rest import Body, HttpOperation, Method
 from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.catalogue.page import OPERATIONS_OF_PAGE
-from directory_indexer.server.rest.operations import Body, HttpOperation, Method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

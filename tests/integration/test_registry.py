@@ -92,8 +92,8 @@ def test_another_process_sees_what_was_written_and_is_seen(registry: Registry) -
     _, secret = keys.add("ann", Right.READ)
     assert [key.name for key in keys.all()] == ["ann"]
     program = (
-        "import sys, pathlib; from directory_indexer.storage.registry import keys, store;"
-        "print(keys.Keys(store.Registry(pathlib.Path(sys.argv[1]))).revoke('ann').name)"
+        "import sys, pathlib; from directory_indexer.storage.registry import Registry, keys;"
+        "print(keys.Keys(Registry(pathlib.Path(sys.argv[1]))).revoke('ann').name)"
     )
     ended = subprocess.run(
         [sys.executable, "-c", program, registry.path], capture_output=True, text=True, check=True, timeout=60

@@ -27,7 +27,7 @@ from directory_indexer.server.mcp.tool_results import (
     listed_tools,
 )
 from directory_indexer.server.middleware.request_context import RefusedError
-from directory_indexer.server.rest.operations import (
+from directory_indexer.server.rest import (
     Reply,
     Services,
     StreamedFile,

@@ -18,10 +18,10 @@ from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE
 from directory_indexer.server.middleware.request_context import CLOSING, Problem, RefusedError
 from directory_indexer.server.model import ModelState
 from directory_indexer.server.process import NAME
+from directory_indexer.server.rest import Content, Reply, Services
 from directory_indexer.server.rest.arguments import AdminCall, BackupCall, CollectionCall, DescribeCall, NoArguments
 from directory_indexer.server.rest.background import PATH, operation_id
 from directory_indexer.server.rest.documentation import documentation_pages
-from directory_indexer.server.rest.operations import Content, Reply, Services
 from directory_indexer.storage.registry.operations import OperationKind
 
 _HTTP_STARTED = 202

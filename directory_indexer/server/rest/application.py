@@ -26,6 +26,16 @@ from directory_indexer.server.middleware.request_context import (
     method_not_allowed,
     path_not_found,
 )
+from directory_indexer.server.rest import (
+    Body,
+    HttpOperation,
+    RouteMatch,
+    Router,
+    Services,
+    Upload,
+    require_collection_access,
+    require_right,
+)
 from directory_indexer.server.rest.messages import (
     arguments_in_headers,
     arguments_in_query,
@@ -37,16 +47,6 @@ from directory_indexer.server.rest.messages import (
     problem_of_error,
     problem_response,
     spool_body,
-)
-from directory_indexer.server.rest.operations import (
-    Body,
-    HttpOperation,
-    RouteMatch,
-    Router,
-    Services,
-    Upload,
-    require_collection_access,
-    require_right,
 )
 from directory_indexer.storage.registry.operations import StoredResponse, StoredResponses
 

@@ -24,8 +24,8 @@ from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.mcp.index_tool import is_ended
 from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.server.middleware.request_context import Problem, RefusedError, origin_of
+from directory_indexer.server.rest import Reply, Services
 from directory_indexer.server.rest.arguments import AdminCall, NamedOperationCall, OperationCall
-from directory_indexer.server.rest.operations import Reply, Services
 from directory_indexer.storage.documents.runs import Origin, Outcome, RunRecord
 from directory_indexer.storage.registry.operations import OperationKind, RequestedState
 

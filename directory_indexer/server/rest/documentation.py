@@ -21,8 +21,8 @@ from directory_indexer import __version__
 from directory_indexer.api import HttpError, JsonObject, Only
 from directory_indexer.api.collections import IngestLine
 from directory_indexer.server.mcp import NO_DEFAULT, PLAIN_SCHEMAS, Field, fields_for, type_without_annotations
+from directory_indexer.server.rest import Body, Content, HttpOperation
 from directory_indexer.server.rest.application import IDEMPOTENCY_HEADER
-from directory_indexer.server.rest.operations import Body, Content, HttpOperation
 
 _INTRODUCTION = """\
 The index of dirindex for programs. Every answer carries `X-Request-Id`, that of the request if it has one. All errors \

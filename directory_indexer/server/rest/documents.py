@@ -32,6 +32,7 @@ from directory_indexer.search.texts import Selection, Unit, read_text
 from directory_indexer.server.mcp.contents import fit_content_answer
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.path_resolution import directories_of_scope
+from directory_indexer.server.rest import Reply, Services, StreamedFile
 from directory_indexer.server.rest.arguments import (
     DocumentCall,
     DocumentsCall,
@@ -40,7 +41,6 @@ from directory_indexer.server.rest.arguments import (
     SentDocumentCall,
     ShownDocumentCall,
 )
-from directory_indexer.server.rest.operations import Reply, Services, StreamedFile
 from directory_indexer.storage.documents.files import FileFilter
 from directory_indexer.storage.registry.stored_documents import State
 

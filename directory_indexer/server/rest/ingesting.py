@@ -23,10 +23,7 @@ from directory_indexer.integrations.converting.converter import is_url
 from directory_indexer.server.mcp.arguments import ArgumentError, quote_value, require_same_value
 from directory_indexer.server.mcp.tools import FETCH_URLS_HINT
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
-from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
-from directory_indexer.server.rest.background import PATH, ingest_operation_name, operation_id
-from directory_indexer.server.rest.messages import lines_of_body, parse_call, parse_object, problem_of_error
-from directory_indexer.server.rest.operations import (
+from directory_indexer.server.rest import (
     HttpOperation,
     Reply,
     Services,
@@ -34,6 +31,9 @@ from directory_indexer.server.rest.operations import (
     Upload,
     require_collection_access,
 )
+from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
+from directory_indexer.server.rest.background import PATH, ingest_operation_name, operation_id
+from directory_indexer.server.rest.messages import lines_of_body, parse_call, parse_object, problem_of_error
 from directory_indexer.storage.registry.stored_documents import State
 
 with lazily:

@@ -43,7 +43,7 @@ from directory_indexer.core.errors import (
 from directory_indexer.core.kept_files import directory_mode, is_disk_full
 from directory_indexer.server.mcp.arguments import invalid_argument_error, parse_arguments, quote_value
 from directory_indexer.server.middleware.request_context import BUSY, INTERNAL_ERROR, Problem, RefusedError
-from directory_indexer.server.rest.operations import Content, HttpOperation, Reply, StreamedFile, StreamedRecords
+from directory_indexer.server.rest import Content, HttpOperation, Reply, StreamedFile, StreamedRecords
 
 INVALID_JSON = Problem(400, "invalid_json", "the body is not a JSON object")
 JSON_REQUIRED = Problem(415, "unsupported_media_type", "the body must be application/json")

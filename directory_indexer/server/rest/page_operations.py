@@ -54,6 +54,7 @@ from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.search.query_warnings import name_test, scope_and_kind_test
 from directory_indexer.search.requests import SearchRequest
+from directory_indexer.server.rest import Reply, Services
 from directory_indexer.server.rest.arguments import (
     AddDirectoryCall,
     ChangesCall,
@@ -67,7 +68,6 @@ from directory_indexer.server.rest.arguments import (
     SuggestedDirectoriesCall,
 )
 from directory_indexer.server.rest.background import PATH
-from directory_indexer.server.rest.operations import Reply, Services
 from directory_indexer.storage.documents.runs import Outcome
 
 with lazily:

@@ -45,9 +45,9 @@ from directory_indexer.ranking.spelling import correct_spelling
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.texts import FileText, change_on_disk, read_text
 from directory_indexer.server.mcp.search_answer import add_collection_names
+from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.arguments import PageCall, PreviewCall, SimilarCall
 from directory_indexer.server.rest.documents import DocumentIds, indexed_path
-from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:

@@ -22,9 +22,9 @@ from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, Search
 from directory_indexer.server.mcp.grep_outline import grep_first_lines, grep_request, outline_of_name
 from directory_indexer.server.mcp.search_answer import collections_of_call, resolve_scope_refreshing
 from directory_indexer.server.path_resolution import directories_of_scope
+from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
-from directory_indexer.server.rest.operations import Services
 from directory_indexer.storage.registry.stored_documents import State
 from directory_indexer.text.structure import outline_within
 

@@ -22,8 +22,8 @@ from directory_indexer.core.safe_open import open_file
 from directory_indexer.formats.kinds import is_safe_to_open
 from directory_indexer.integrations.editors import graphical_editor_command, system_command, viewer_command
 from directory_indexer.search.texts import read_text
+from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.documents import indexed_path
-from directory_indexer.server.rest.operations import Services
 
 
 class OpenWith(StrEnum):

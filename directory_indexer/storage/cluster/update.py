@@ -25,7 +25,6 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import ANALYZER_VERSION
 from directory_indexer.ranking.sparse import SPARSE_VERSION, PassageFields, passage_weights, passage_words
 from directory_indexer.storage.cluster import ClusterCopy
-from directory_indexer.storage.cluster.export import ClusterLedger, ClusterRows, LedgerState, PublishedFile
 from directory_indexer.storage.cluster.records import (
     ClusterFile,
     ClusterPassage,
@@ -34,6 +33,7 @@ from directory_indexer.storage.cluster.records import (
     WordCount,
     passages_collection_name,
 )
+from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterRows, LedgerState, PublishedFile
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 
 with lazily:

@@ -26,9 +26,7 @@ from directory_indexer.core.errors import (
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.executor import ToolExecutor
 from directory_indexer.server.middleware.request_context import RequestContext
-from directory_indexer.server.rest.application import Application, Idempotency
-from directory_indexer.server.rest.messages import problem_of_error
-from directory_indexer.server.rest.operations import (
+from directory_indexer.server.rest import (
     UNKNOWN_ROUTE,
     Content,
     HttpOperation,
@@ -36,6 +34,8 @@ from directory_indexer.server.rest.operations import (
     Router,
     Services,
 )
+from directory_indexer.server.rest.application import Application, Idempotency
+from directory_indexer.server.rest.messages import problem_of_error
 from directory_indexer.storage.registry.keys import Key
 
 SECRET_WORDS = "/home/anna/private.db"  # noqa: S105 - that must not be told

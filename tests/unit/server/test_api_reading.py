@@ -14,7 +14,7 @@ from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.messages import arguments_in_query, parse_body, parse_call
 
 if TYPE_CHECKING:
-    from directory_indexer.server.rest.operations import HttpOperation
+    from directory_indexer.server.rest import HttpOperation
 
 
 def _operation(name: str) -> HttpOperation:

@@ -8,7 +8,13 @@ from directory_indexer.api.runs import OperationEntry, OperationList
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE
-from directory_indexer.server.rest import administration, arguments, background
+from directory_indexer.server.rest import (
+    HttpOperation,
+    ToolVariant,
+    administration,
+    arguments,
+    background,
+)
 from directory_indexer.server.rest.administration import Health, Readiness
 from directory_indexer.server.rest.catalogue.documents import (
     COLLECTION_NOT_FOUND,
@@ -18,10 +24,6 @@ from directory_indexer.server.rest.catalogue.documents import (
     OPERATION_NOT_FOUND,
 )
 from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH
-from directory_indexer.server.rest.operations import (
-    HttpOperation,
-    ToolVariant,
-)
 from directory_indexer.storage.registry.operations import OperationKind
 
 COLLECTION_OPERATIONS = (

@@ -9,13 +9,17 @@ from directory_indexer.api.hits import SearchAnswer
 from directory_indexer.api.operations import Pool
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
-from directory_indexer.server.rest import arguments, documents, ingesting, previews, search
-from directory_indexer.server.rest.operations import (
+from directory_indexer.server.rest import (
     MAX_TEXTS_BYTES,
     MAX_UPLOAD_BYTES,
     Body,
     HttpOperation,
     ToolVariant,
+    arguments,
+    documents,
+    ingesting,
+    previews,
+    search,
 )
 
 COLLECTION_NOT_FOUND = {404: "There is no such collection."}
