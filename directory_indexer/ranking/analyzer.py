@@ -81,7 +81,7 @@ def select_grams(grams: Sequence[str], n_chunks: Mapping[str, int], *, step: int
 _COUNT_IF_ABSENT: Final = 1 << 62
 
 
-ANALYZER_VERSION: Final = 4
+ANALYZER_VERSION: Final = 5
 """Changes whenever `index_fields` yields other words for the same text: the index must then be rebuilt."""
 
 FTS_COLUMNS: Final = ("text", "parts", "heading", "title", "path")
@@ -358,7 +358,7 @@ def _umlaut_forms(text: str) -> list[str]:
 
 
 def _normalise(text: str) -> str:
-    composed = unicodedata.normalize("NFKC", text).casefold()
+    composed = unicodedata.normalize("NFKC", re.sub(_RAISED, r" \g<0>", text)).casefold()
     respelled = re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
     if re.search(_HAN, respelled):
         respelled = simplified(respelled)
@@ -428,6 +428,9 @@ _PICTURE: Final = "[\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U
 """Emoji, each of which is a word, without skin-tone modifiers."""
 
 _ACCENT: Final = "[\u0300-\u036f](?<=[A-Za-z\u0370-\u03ff][\u0300-\u036f])[\u0300-\u036f]*"
+_RAISED: Final = "(?<=[^\\W\\d_]{3})[\u00ae\u00b9\u00b2\u00b3\u2070-\u207f\u2120\u2122]+"
+"""The mark of a note or a brand after a word, which NFKC would join to it; units such as m\u00b2 stay whole."""
+
 _SPELLINGS: Final[dict[str, str]] = {
     "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",
     "أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ـ": "",

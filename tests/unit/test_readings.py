@@ -70,6 +70,11 @@ def test_a_word_of_any_length_beside_one_with_an_umlaut_is_read_without_delay() 
     assert extra_words("Größe " + "a" * 500_000) == {"groesse"}
 
 
+def test_raised_marks_are_no_part_of_a_word_but_of_a_unit() -> None:
+    assert split_into_words("quokka¹ Dingo¹² Wallaby™") == ["quokka", "1", "dingo", "12", "wallaby", "tm"]
+    assert split_into_words("5 m² und 3 km³") == ["5", "m2", "und", "3", "km3"]
+
+
 def test_names_with_digits_in_them_have_parts_only_beside_a_change_of_case() -> None:
     # Stored rows are removed by the words that they were stored with.
     assert extra_words("UTF8string MD5sum") == set()

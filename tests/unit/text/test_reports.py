@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
     from directory_indexer.core.notes import Finding
     from directory_indexer.indexing.planner import Plan
-    from directory_indexer.indexing.report import EmbeddingEstimate
+    from directory_indexer.indexing.report import WorkEstimate
 
 AT_HOME = PathStyle("", "/home/ann")
 MANY = tuple(FileFailure(file_path(f"/home/ann/{n}"), Stage.READ, "vanished") for n in range(30))
@@ -168,7 +168,7 @@ def test_an_empty_index_says_how_to_begin(status_report: StatusReport, now: floa
     )
 
 
-def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
+def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate: WorkEstimate) -> None:
     assert plain(plan_lines(plans, estimate, paths=AT_HOME)).splitlines() == [
         "~/notes",
         "seen       9 files + 3 skipped + 1 failed",
@@ -184,7 +184,7 @@ def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate:
     ]
 
 
-def test_a_plan_tells_what_it_knows_of_scanned_pages(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
+def test_a_plan_tells_what_it_knows_of_scanned_pages(plans: list[Plan], estimate: WorkEstimate) -> None:
     known = estimate._replace(n_pages=12, pages_cost="gemini counts 12 pages", n_possible_scans=3)
     shown = plain(plan_lines(plans, known, paths=AT_HOME)).splitlines()
     assert [one for one in shown if one.startswith("OCR")] == [
@@ -199,7 +199,7 @@ def test_each_scanned_page_of_a_run_is_counted_once(index_report: IndexReport) -
     assert "OCR        17 pages: 9 read, 7 waiting, 1 unreadable" in shown
 
 
-def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan], estimate: EmbeddingEstimate) -> None:
+def test_a_verbose_plan_names_the_rule_that_leaves_a_file_out(plans: list[Plan], estimate: WorkEstimate) -> None:
     shown = plain(plan_lines(plans, estimate, paths=AT_HOME, verbose=True)).splitlines()
     assert "skip       ~/notes/photo.jpg  binary" in shown
     assert "ignore     ~/notes/.git  .git (ignore_patterns)" in shown
