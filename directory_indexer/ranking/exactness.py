@@ -164,7 +164,8 @@ def weights_of_levels(plan: MatchPlan) -> LevelWeights:
         return _LEVEL_WEIGHTS
     rarest = max(word.information for word in plan.typed) / math.log(plan.n_chunks + 2)
     topic = _TOPIC_SHARE * min(rarest, 1.0) ** _CERTAINTY
-    return LevelWeights(_LEVEL_WEIGHTS.all_words * topic, _LEVEL_WEIGHTS.literal * topic, _LEVEL_WEIGHTS.in_row)
+    all_words, literal, in_row = _LEVEL_WEIGHTS
+    return LevelWeights(all_words * topic, literal * max(topic, _MIN_LITERAL_SHARE), in_row)
 
 
 def weights_of_passages(levels: Sequence[float], n_chunks: int, weights: LevelWeights) -> list[float]:
@@ -215,3 +216,5 @@ _LEVEL_WEIGHTS: Final = LevelWeights(all_words=1.2, literal=0.6, in_row=1.2)
 
 _MIN_TOPIC_WORDS: Final = 3
 _TOPIC_SHARE: Final = 0.5
+_MIN_LITERAL_SHARE: Final = 0.3
+"""Among prose, the forms that were typed tell more than others."""
