@@ -276,6 +276,7 @@ def test_a_local_server_takes_the_names_of_the_contract(site: Site) -> None:
 
 def test_a_file_that_is_not_indexed_is_not_sent_by_a_server(site: Site) -> None:
     (site.place / "private.md").write_text("Nobody may read this.\n")
+    site.rest.ingest("The lapwing calls.", filename="lapwing.md", collection="alpha", source="local")
 
     async def use(client: Client) -> None:
         arguments = {"uri": (site.place / "private.md").as_uri(), "collection": "alpha"}
