@@ -353,12 +353,17 @@ def _signed_words(text: str) -> Iterator[str]:
 def _umlaut_forms(text: str) -> list[str]:
     if text.isascii() or not re.search(_UMLAUT, text):
         return []
-    composed = unicodedata.normalize("NFKC", text)
+    composed = _compose(text)
     return [transliterate_umlauts(word.casefold()) for word in re.findall(_UMLAUT_WORD, composed)]
 
 
+def _compose(text: str) -> str:
+    """Return a text in NFKC, with blanks before raised marks, which would become a part of the word before them."""
+    return unicodedata.normalize("NFKC", re.sub(_RAISED, r" \g<0>", text))
+
+
 def _normalise(text: str) -> str:
-    composed = unicodedata.normalize("NFKC", re.sub(_RAISED, r" \g<0>", text)).casefold()
+    composed = _compose(text).casefold()
     respelled = re.sub(_RESPELLED, lambda letter: _SPELLINGS[letter[0]], composed)
     if re.search(_HAN, respelled):
         respelled = simplified(respelled)
@@ -428,8 +433,9 @@ _PICTURE: Final = "[\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U
 """Emoji, each of which is a word, without skin-tone modifiers."""
 
 _ACCENT: Final = "[\u0300-\u036f](?<=[A-Za-z\u0370-\u03ff][\u0300-\u036f])[\u0300-\u036f]*"
-_RAISED: Final = "(?<=[^\\W\\d_]{3})[\u00ae\u00b9\u00b2\u00b3\u2070-\u207f\u2120\u2122]+"
-"""The mark of a note or a brand after a word, which NFKC would join to it; units such as m\u00b2 stay whole."""
+_MARKS_RAISED: Final = "[\u00ae\u00b9\u00b2\u00b3\u2070-\u207f\u2120\u2122]"
+_RAISED: Final = rf"{_MARKS_RAISED}(?<=[^\W\d_]{{3}}{_MARKS_RAISED}){_MARKS_RAISED}*"
+"""Marks of a note or a brand after a word of three letters; units such as m\u00b2 stay whole."""
 
 _SPELLINGS: Final[dict[str, str]] = {
     "ı": "i", "ł": "l", "đ": "d", "ø": "o", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ё": "е",

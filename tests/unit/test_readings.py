@@ -72,6 +72,7 @@ def test_a_word_of_any_length_beside_one_with_an_umlaut_is_read_without_delay() 
 
 def test_raised_marks_are_no_part_of_a_word_but_of_a_unit() -> None:
     assert split_into_words("quokka¹ Dingo¹² Wallaby™") == ["quokka", "1", "dingo", "12", "wallaby", "tm"]
+    assert extra_words("Größe¹") == {"groesse"}
     assert split_into_words("5 m² und 3 km³") == ["5", "m2", "und", "3", "km3"]
 
 
