@@ -5,14 +5,15 @@ Every part is a cached property, so tests replace one by assigning it before it 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-from directory_indexer.config import DEFAULT, LoadedConfig, documents_of, registry_path
+from directory_indexer.config import DEFAULT, LoadedConfig, directory_of_document, documents_of, registry_path
 from directory_indexer.config.indexing import OCR_SERVICES, EmbeddingMode
 from directory_indexer.core import machine
-from directory_indexer.core.errors import VectorStoreError
+from directory_indexer.core.errors import StoreError, VectorStoreError
 from directory_indexer.core.kept_files import share_with_group
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
@@ -56,6 +57,7 @@ with lazily:
     from directory_indexer.storage.cluster.update import ClusterIndex
     from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterWriter
     from directory_indexer.storage.registry import Registry
+    from directory_indexer.storage.registry.documents import Documents
     from directory_indexer.storage.vector_stores import VectorStores, collection_plan, connect_to_qdrant
     from directory_indexer.storage.vectors.connection import QdrantConnection
 
@@ -87,6 +89,19 @@ class App:
         return DocStore(self._config.storage.sqlite_path)
 
     @cached_property
+    def visible(self) -> DocStore:
+        """The database as answers show it: without documents that are being deleted."""
+        return self.docstore.hiding(self._documents_being_deleted)
+
+    def _documents_being_deleted(self) -> Sequence[FilePath]:
+        """Return the directories of documents that are deleted for clients, and wait for a run to end."""
+        if registry_path(self.loaded.data_dir).exists():
+            with contextlib.suppress(StoreError):  # a damaged registry is no reason not to search directories
+                doc_ids = Documents(self.registry, self.loaded.collection).being_deleted()
+                return [directory_of_document(doc_id, documents_of(self.loaded)) for doc_id in doc_ids]
+        return ()
+
+    @cached_property
     def registry(self) -> Registry:
         """The database of collections, documents and keys."""
         return Registry(registry_path(self.loaded.data_dir))
@@ -114,7 +129,7 @@ class App:
     def searcher(self) -> Searcher:
         """The search."""
         return Searcher(
-            docstore=self.docstore,
+            docstore=self.visible,
             nearest=lambda: self.nearest,
             embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
             recognised=self.policies.page_cache,
@@ -126,7 +141,7 @@ class App:
         """The search for files similar to a file."""
         with translate_import_errors("the vector engine", VectorStoreError):
             return SimilarFiles(
-                docstore=self.docstore,
+                docstore=self.visible,
                 nearest=self.nearest,
                 embedder=self.embedders.of,
                 parse_policy=self.policies.parse,
@@ -136,7 +151,7 @@ class App:
     def neighbourhoods(self) -> Neighbourhoods:
         """The map of documents around a document."""
         with translate_import_errors("the vector engine", VectorStoreError):
-            return Neighbourhoods(docstore=self.docstore, nearest=self.nearest, embedder=self.embedders.of)
+            return Neighbourhoods(docstore=self.visible, nearest=self.nearest, embedder=self.embedders.of)
 
     @cached_property
     def vectorizer(self) -> Vectorizer:

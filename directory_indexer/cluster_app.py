@@ -60,6 +60,11 @@ class ClusterApp(App):
         return Catalogue(self._config.storage.sqlite_path, ClusterReader(self.cluster_connection, plan))
 
     @cached_property
+    def visible(self) -> Catalogue:
+        """The same: no documents are sent to a cluster index."""
+        return self.docstore
+
+    @cached_property
     def cluster(self) -> ClusterCopy:
         """A no-op: another machine updates the cluster index."""
         return ClusterCopy()

@@ -148,7 +148,7 @@ def _within_tokens(result: SearchResult, output: Output, options: ResultOptions)
 
 
 def _with_context(app: App, hits: tuple[Hit, ...], n_lines: int) -> tuple[Hit, ...]:
-    with app.docstore.snapshot() as snapshot:
+    with app.visible.snapshot() as snapshot:
         return tuple(with_context_lines(snapshot, hit, n_lines=n_lines) for hit in hits)
 
 

@@ -8,6 +8,7 @@ import json
 import signal
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import anyio
 import pytest
@@ -246,6 +247,28 @@ def test_words_come_later_while_others_write_and_a_deletion_is_told_at_once(site
         site.ask("DELETE", late.headers["Location"].removeprefix("/api/v1/"))
         assert site.ask("GET", f"documents/{doc_id}?collection=birds").status == 200
     assert site.found("lapwing") == []
+
+
+def test_a_document_is_deleted_for_every_verb_while_others_write(site: Site) -> None:
+    sent = site.send("# Whinchat\n\nThe whinchat perches on gorse.", id="whinchat", wait="complete").json
+    site.send("# Stonechat\n\nThe stonechat perches on gorse, too.", id="stonechat", wait="complete")
+    (path,) = (file["path"] for file in _lines(site, "whinchat perches"))
+    with site.write_lock():
+        assert site.ask("DELETE", f"documents/{sent['doc_id']}?collection=birds").status == 202
+        assert _lines(site, "whinchat") == []
+        assert len(_lines(site, "gorse")) == 1
+        assert site.ask("GET", f"outline?collection=birds&path={quote(path)}").status == 404
+        parent = quote(path.rpartition("/")[0])
+        assert site.ask("GET", f"outline?collection=birds&path={parent}").status == 404
+        facets = site.ask(
+            "POST", "search", {"query": "gorse", "collection": "birds", "facets": True, "mode": "keyword"}
+        )
+        assert facets.json["facets"]["types"] == {"markdown": 1}
+    assert site.found("gorse") == ["stonechat.md"]
+
+
+def _lines(site: Site, pattern: str) -> Any:
+    return site.ask("POST", "grep", {"pattern": pattern, "collection": "birds"}).json["files"]
 
 
 def test_collections_are_searched_together(site: Site) -> None:

@@ -106,7 +106,7 @@ def grep(call: GrepCall) -> ExitCode:
     try:
         app = open_existing_app(call.config, call.data_dir, output, call.collection)
         changes = tuple(map(str, app.refresh(request.scope)))
-        with app.docstore.snapshot() as snapshot:
+        with app.visible.snapshot() as snapshot:
             printer = _GrepPrinter(output, view, _path_writer(places), changes)
             has_match = printer.show(snapshot, request, is_without=call.files_without)
     except NotIndexedError as error:

@@ -51,7 +51,7 @@ def get(call: GetCall) -> None:
     selection = _selection(chunks=call.chunks, lines=call.lines, pages=call.pages)
     names = [os.fspath(parse_path(file)) for file in call.files]
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
-    with app.docstore.snapshot() as snapshot:
+    with app.visible.snapshot() as snapshot:
         texts = [_text(snapshot, name, selection) for name in names]
     if call.as_json:
         output.data(json_pages.get_json(texts[0]) if len(texts) == 1 else json_pages.texts_json(texts))
@@ -106,7 +106,7 @@ def outline(call: OutlineCall) -> None:
     """
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
-    with app.docstore.snapshot() as snapshot:
+    with app.visible.snapshot() as snapshot:
         outlines = [outline_within(item, max_tokens=call.max_tokens) for item in _outlines(snapshot, call.places)]
     if call.as_json:
         output.record(OutlineList(tuple(map(outline_answer, outlines))))

@@ -220,7 +220,7 @@ def _interact(collections: Collections, request: SearchRequest, names: Sequence[
 
 
 def _with_whole_sections(app: App, result: SearchResult) -> SearchResult:
-    with app.docstore.snapshot() as snapshot:
+    with app.visible.snapshot() as snapshot:
         return result._replace(hits=expand_to_sections(snapshot, result.hits))
 
 
@@ -315,7 +315,7 @@ def uncovered_directory_note(app: App) -> Iterator[Note]:
 
 
 def _tracked_directories(app: App) -> list[FilePath]:
-    with app.docstore.snapshot() as snapshot:
+    with app.visible.snapshot() as snapshot:
         return list(snapshot.directories.all())
 
 

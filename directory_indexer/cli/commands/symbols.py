@@ -48,7 +48,7 @@ def symbol(call: SymbolCall) -> ExitCode:
     request = symbol_request(call.name, scope=scope, depth=call.tree or 2 * call.calls)
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     changes = tuple(map(str, app.refresh(scope)))
-    with app.docstore.snapshot() as snapshot:
+    with app.visible.snapshot() as snapshot:
         result = find_symbol(snapshot, request)
     notes = (*changes, *symbol_notes(result))
     if call.as_json:
@@ -91,7 +91,7 @@ def locate(call: LocateCall) -> ExitCode:
     changes = tuple(map(str, app.refresh(scope)))
     seconds = app.loaded.config.searching.embedding_ms / 1000
     request = LocateRequest(report, scope, max_tokens=call.max_tokens, embedding_seconds=seconds, with_weaker=call.all)
-    result = find_places(app.docstore, app.searcher, request)
+    result = find_places(app.visible, app.searcher, request)
     if call.as_json:
         output.record(locate_answer(result, notes=changes))
     else:

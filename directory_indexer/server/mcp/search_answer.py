@@ -123,7 +123,7 @@ def resolve_path_or_roots(opened: OpenCollection, path: str) -> tuple[FilePath, 
     Raises:
         NotIndexedError: nothing is indexed there.
     """
-    with opened.app.docstore.snapshot() as snapshot:
+    with opened.app.visible.snapshot() as snapshot:
         return (
             indexed_client_roots(snapshot) if _uses_client_roots(opened, path) else directories_of_scope(snapshot, path)
         )

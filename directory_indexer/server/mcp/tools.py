@@ -153,7 +153,7 @@ class Tools:
         """Find all lines that match a pattern."""
         with self.collections.using(call.collection) as opened:
             scope, notes = resolve_scope_refreshing(opened, call.path)
-            with opened.app.docstore.snapshot() as snapshot:
+            with opened.app.visible.snapshot() as snapshot:
                 changes = tuple(map(str, notes))
                 answer = grep_within_budget(snapshot, grep_request(call, scope), changes, max_tokens=call.max_tokens)
         return Answer(format_grep_answer(answer), answer)
@@ -163,7 +163,7 @@ class Tools:
         position = parse_cursor(call.cursor, question=("similar", call.path, call.within, call.collection))
         with self.collections.using(call.collection) as opened:
             app = opened.app
-            with app.docstore.snapshot() as snapshot:
+            with app.visible.snapshot() as snapshot:
                 path, _ = indexed_file_and_lines(snapshot, call.path)
             self._model.is_usable(within_seconds=SEMANTIC_TIMEOUT_SECONDS)
             scope, notes = resolve_scope_refreshing(opened, call.within)
@@ -178,14 +178,14 @@ class Tools:
 
     def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file, or list a directory."""
-        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        with self.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
             text = read_file_or_directory(snapshot, call)
         answer = fit_content_answer(text, max_tokens=call.max_tokens)
         return Answer(format_content(answer), answer)
 
     def outline(self, call: OutlineCall) -> Answer:
         """Return the outline of a file or a directory."""
-        with self.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+        with self.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
             outline = outline_of_name(snapshot, call.path)
         answer = outline_within_budget(outline, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
@@ -194,7 +194,7 @@ class Tools:
         """Find where a name is defined and used."""
         with self.collections.using(call.collection) as opened:
             scope, notes = resolve_scope_refreshing(opened, call.path)
-            with opened.app.docstore.snapshot() as snapshot:
+            with opened.app.visible.snapshot() as snapshot:
                 answer = symbol_within_budget(snapshot, call, scope, map(str, notes))
         return Answer(format_places(answer), answer)
 
@@ -205,7 +205,7 @@ class Tools:
         with self.collections.using(call.collection) as opened:
             scope, changes = resolve_scope_refreshing(opened, call.path)
             request = LocateRequest(call.report, scope, mode, call.max_tokens, embedding_seconds=seconds)
-            located = locate(opened.app.docstore, opened.app.searcher, request)
+            located = locate(opened.app.visible, opened.app.searcher, request)
         answer = located_within_budget(located, (*notes, *map(str, changes)), max_tokens=call.max_tokens)
         return Answer(format_places(answer), answer)
 
@@ -230,7 +230,7 @@ class Tools:
         """
         with self.collections.using(collection) as opened:
             app = opened.app
-            with app.docstore.snapshot() as snapshot:
+            with app.visible.snapshot() as snapshot:
                 path, _ = indexed_file_and_lines(snapshot, name)
             return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
 
@@ -259,7 +259,7 @@ class Tools:
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Return completions of the path of an indexed file, and their total number."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
-        with self.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+        with self.collections.using(DEFAULT) as opened, opened.app.visible.snapshot() as snapshot:
             typed_paths = snapshot.path_lookup
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MAX_COMPLETIONS]], len(paths)

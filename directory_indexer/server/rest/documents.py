@@ -118,7 +118,7 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
     selection = _requested_selection(call)
     with services.collections.using(call.collection) as opened:
         stored = _find_sent(services, opened, call.doc_id)
-        with opened.app.docstore.snapshot() as snapshot:
+        with opened.app.visible.snapshot() as snapshot:
             if stored is not None:
                 return _text_of_sent_document(opened, snapshot, stored, selection)
             path = indexed_path(services, opened, snapshot, call.doc_id)
@@ -133,7 +133,7 @@ def document_within_budget(services: Services, call: ShownDocumentCall) -> TextA
         NotIndexedError: there is no such file or document, or it has no text yet.
     """
     selection = Selection(Unit.LINES, call.start_line, _LAST_POSITION)
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         text = read_text(snapshot, indexed_path(services, opened, snapshot, call.doc_id), selection)
     return fit_content_answer(text, max_tokens=call.max_tokens)
 
@@ -170,7 +170,7 @@ def delete(services: Services, call: SentDocumentCall) -> Reply:
 
 def _files(opened: OpenCollection, call: DocumentsCall, after: FilePath) -> list[IndexedFile]:
     own = documents_of(opened.app.loaded)
-    with opened.app.docstore.snapshot() as snapshot:
+    with opened.app.visible.snapshot() as snapshot:
         file_filter = FileFilter(within=directories_of_scope(snapshot, call.path))
         files = (file for file in snapshot.files.in_order(file_filter, after=after) if not lies_in(file.path, own))
         return list(islice(files, call.limit + 1))
@@ -193,7 +193,7 @@ def _facts_of_sent(opened: OpenCollection, documents: Sequence[StoredDocument]) 
     paths = [opened.originals.path_of(DocId(document.doc_id), document.stored_name) for document in documents]
     known: dict[FilePath, FileFacts] = {}
     if paths:
-        with opened.app.docstore.snapshot() as snapshot:
+        with opened.app.visible.snapshot() as snapshot:
             known = {file.path: file.facts for file in snapshot.files.in_order(FileFilter(within=tuple(paths)))}
     for stored, path in zip(documents, paths, strict=True):
         yield _sent_facts(stored, path, known.get(path) or FileFacts(expected_kind(path)))

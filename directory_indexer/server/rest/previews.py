@@ -77,7 +77,7 @@ def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
     Raises:
         NotIndexedError: there is no such file or document.
     """
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         source = _preview_source(snapshot, path, call.query)
         related = _RelatedFiles(services.document_ids, call.collection)
@@ -95,7 +95,7 @@ def similar(services: Services, call: SimilarCall) -> SearchAnswer:
         NotIndexedError: there is no such file or document.
     """
     with services.collections.using(call.collection) as opened:
-        with opened.app.docstore.snapshot() as snapshot:
+        with opened.app.visible.snapshot() as snapshot:
             path = indexed_path(services, opened, snapshot, call.doc_id)
         result = opened.app.similar_files.find(path, within=(), limit=call.limit)
         hits = tuple(
@@ -111,7 +111,7 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
         NotIndexedError: there is no such file or document.
         UsageError: the document has no such page, or cannot be rendered.
     """
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         if snapshot.files.masked(path):
             raise UsageError("it contains secrets, which can be masked only in its text")
@@ -147,7 +147,7 @@ def linked_files(
     """Return the indexed files that the links of a document lead to, by their addresses as written."""
     addresses = dict.fromkeys(islice(_link_addresses(blocks), _MAX_LINKS))
     targets = {address: target for address in addresses if (target := _resolve_link(path, address))}
-    with opened.app.docstore.snapshot() as snapshot:
+    with opened.app.visible.snapshot() as snapshot:
         indexed = snapshot.files.with_text(targets.values())
     own = documents_of(opened.app.loaded)
     return {

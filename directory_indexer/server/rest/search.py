@@ -55,13 +55,13 @@ def grep(services: Services, call: GrepCall) -> GrepAnswer:
     """Find the lines that match a pattern."""
     with services.collections.using(call.collection) as opened:
         scope, notes = resolve_scope_refreshing(opened, call.path)
-        with opened.app.docstore.snapshot() as snapshot:
+        with opened.app.visible.snapshot() as snapshot:
             return grep_first_lines(snapshot, grep_request(call, scope), tuple(map(str, notes)), limit=call.limit)
 
 
 def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
     """Return the outline of a file or a directory, folded to the token budget."""
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         return outline_answer(outline_within(outline_of_name(snapshot, call.path), max_tokens=call.max_tokens))
 
 
@@ -84,7 +84,7 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
     Raises:
         NotIndexedError: nothing is indexed at the path.
     """
-    with services.collections.using(call.collection) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         own = documents_of(opened.app.loaded)
         usage = directory_usage(
             snapshot, _first_directory_of_scope(snapshot, call.path), depth=call.depth, most=call.most, without=own
@@ -109,7 +109,7 @@ def _is_picture_without_text(hit: Hit) -> bool:
 def _path_and_name_of_document(
     services: Services, opened: OpenCollection, call: NeighboursCall
 ) -> tuple[FilePath, str]:
-    with opened.app.docstore.snapshot() as snapshot:
+    with opened.app.visible.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
     stored = opened.documents.get(call.doc_id)
     return path, stored.filename if stored else os.path.basename(path)

@@ -20,6 +20,7 @@ from directory_indexer.storage.documents.metadata import METADATA_NAMES, fold_va
 
 with lazily:
     import datetime as dt
+    import sqlite3
 
     from directory_indexer.formats.document import FileFacts
 
@@ -353,6 +354,19 @@ def within_condition(path: FilePath | None) -> tuple[str, list[object]]:
         *below,
         *members,
     ]
+
+
+def hide_files(connection: sqlite3.Connection, directories: Sequence[FilePath]) -> None:
+    """Hide the files below directories from the queries of a connection, until its transaction is rolled back.
+
+    SQLite looks up a table without a schema among the temporary ones first.
+    """
+    connection.execute("CREATE TEMP TABLE hidden (first TEXT PRIMARY KEY, after TEXT NOT NULL) WITHOUT ROWID")
+    connection.executemany("INSERT OR IGNORE INTO hidden VALUES (?, ?)", map(_path_range, directories))
+    connection.execute(
+        """CREATE TEMP VIEW files AS SELECT * FROM main.files f
+           WHERE NOT EXISTS (SELECT 1 FROM hidden WHERE f.path >= first AND f.path < after)"""
+    )
 
 
 def _path_range(directory: FilePath) -> tuple[str, str]:

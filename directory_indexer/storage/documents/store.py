@@ -11,10 +11,11 @@ a vector whose chunk is deleted is recorded as stale, with the hash of its text,
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -32,6 +33,7 @@ from directory_indexer.storage.documents import SnapshotQueries, translated_erro
 from directory_indexer.storage.documents.schema import SCHEMA, tables_of
 
 with lazily:
+    from directory_indexer.core.paths import FilePath
     from directory_indexer.storage.documents.chunks import Chunks, ChunkWrites
     from directory_indexer.storage.documents.embedding_queue import (
         EmbeddingQueue,
@@ -41,7 +43,7 @@ with lazily:
         StaticVectorWrites,
     )
     from directory_indexer.storage.documents.file_writes import FileRows, FileWrites
-    from directory_indexer.storage.documents.files import Files, PathLookup
+    from directory_indexer.storage.documents.files import Files, PathLookup, hide_files
     from directory_indexer.storage.documents.incomplete_files import IncompleteFiles, Scans, ScanWrites
     from directory_indexer.storage.documents.line_ranges import LineRanges
     from directory_indexer.storage.documents.maintenance import (
@@ -94,15 +96,27 @@ class DocStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._hidden: Callable[[], Sequence[FilePath]] = tuple
         with translated_errors(path):
             self._connections = SCHEMA.open(path, prepare=partial(_prepare, path))
+
+    def hiding(self, directories: Callable[[], Sequence[FilePath]]) -> DocStore:
+        """Return the same database for readers, without the files in some directories, asked for at each snapshot."""
+        visible = copy.copy(self)
+        visible._hidden = directories  # noqa: SLF001 - of the same class
+        return visible
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
         """Yield a state of the index that no writer can change meanwhile."""
+        hidden = self._hidden()
         with translated_errors(self.path), self._connections.reading() as connection:
+            known = connection.known
+            if hidden:
+                hide_files(connection.raw, hidden)
+                known = {}  # what is kept between snapshots knows the hidden files
             try:
-                yield Snapshot(connection.raw, connection.known)
+                yield Snapshot(connection.raw, known)
             except (TypeError, AttributeError, ValueError, OverflowError) as error:
                 if column := mistyped_column(connection.raw):  # otherwise it is a bug, and is raised as one
                     raise DamagedValueError(column) from error

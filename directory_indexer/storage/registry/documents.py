@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.config import DEFAULT, doc_id_of
 from directory_indexer.core.errors import ConflictError
+from directory_indexer.core.ids import DocId
+from directory_indexer.core.ids import doc_id as parsed_id
 from directory_indexer.core.paths import FilePath, containers_around
 from directory_indexer.formats.document import Description, Metadata
 from directory_indexer.storage.databases.stored_values import (
@@ -86,6 +88,12 @@ class Documents:
         return self._select_documents(
             "AND state IN ('queued', 'words') ORDER BY changed_at DESC, doc_id LIMIT ?", limit
         )
+
+    def being_deleted(self) -> list[DocId]:
+        """Return the ids of the documents that are being deleted."""
+        query = "SELECT CAST(doc_id AS TEXT) FROM documents WHERE collection = ? AND state = 'deleting'"
+        ids = (parsed_id(doc_id) for (doc_id,) in self._registry.rows(query, self._collection))
+        return [doc_id for doc_id in ids if doc_id]
 
     def to_do(self) -> frozenset[State]:
         """Return the states in which documents wait for background work."""
