@@ -210,8 +210,15 @@ def _terms_in_grams(run: str, numbers: Mapping[str, int], sizes: Iterable[int]) 
 def _split_into_pieces(text: str, max_chars: int) -> list[tuple[int, int]]:
     """Split a text into lines, and lines that would fill half an excerpt into parts that end with a word."""
     size = max(1, max_chars // 4)
-    long_line = re.compile(rf"[^\n]{{{size},{2 * size}}}(?:\s|$)|[^\n]{{1,{2 * size}}}\n?|\n")
-    return [match.span() for match in long_line.finditer(text)] or [(0, 0)]
+    pieces, start = [], 0
+    while start < len(text):
+        end = text.find("\n", start) + 1 or len(text)
+        if end - start > 2 * size + text.endswith("\n", start, end):
+            blanks = [match.end() for match in _BLANK.finditer(text, start + size, start + 2 * size + 1)]
+            end = blanks[-1] if blanks else start + 2 * size
+        pieces.append((start, end))
+        start = end
+    return pieces or [(0, 0)]
 
 
 def _best_window(
@@ -265,6 +272,7 @@ def _merge_spans(spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...
 
 
 _RUN: Final = re.compile(rf"[^\W_]+(?:[\u0300-\u036f\u064b-\u065f\u0900-\u0dff{UNSPACED_MARKS}]+[^\W_]*)*")
+_BLANK: Final = re.compile(r"\s")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _REPEATED: Final = 0.05
 _MIN_WEIGHT_DIFFERENCE: Final = 1e-9

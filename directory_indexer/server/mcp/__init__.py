@@ -167,6 +167,11 @@ def count_json_tokens(value: object) -> int:
     return -(-count_json_bytes(value) // _BYTES_PER_TOKEN)
 
 
+def count_bytes(n_tokens: int) -> int:
+    """Return the largest byte count of so many tokens."""
+    return n_tokens * _BYTES_PER_TOKEN
+
+
 def count_json_bytes(value: object) -> int:
     """Return the byte count of a value in JSON."""
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
@@ -180,11 +185,17 @@ def fits_budget(answer: Record, max_tokens: int, format_answer: Callable[[Record
     )
 
 
-def largest_number_that_fits(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `most` that fits, by binary search; 0 if none does."""
+def largest_number_that_fits(most: int, fits: Callable[[int], bool], *, estimate: int | None = None) -> int:
+    """Return the largest number up to `most` that fits, by binary search; 0 if none does.
+
+    A right estimate, or one that is too low by one, takes two trials.
+    """
     low, high = 0, most
+    first_trials = [] if estimate is None else [estimate, estimate + 2, estimate + 1]
     while low < high:
-        middle = (low + high + 1) // 2
+        middle = first_trials.pop() if first_trials else (low + high + 1) // 2
+        if not low < middle <= high:
+            continue
         if fits(middle):
             low = middle
         else:

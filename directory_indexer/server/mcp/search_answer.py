@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from directory_indexer.api import Position, parse_cursor
@@ -25,6 +26,7 @@ from directory_indexer.ranking.excerpts import narrow_excerpt
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS
 from directory_indexer.search.requests import SearchRequest, SearchResult, metadata_conditions, parse_since, parse_until
 from directory_indexer.server.mcp import (
+    count_bytes,
     count_json_bytes,
     count_json_tokens,
     largest_number_that_fits,
@@ -187,18 +189,26 @@ def search_answer_within_budget(result: SearchResult, page: AnswerPage) -> Searc
     brief = _omit_redundant if page.plain_collections else _omit_unmatched_text
     hits = _describe_files_once([omit_returned_excerpt(brief(passage_of(hit))) for hit in result.hits])
 
-    def fits(passages: Sequence[Passage]) -> bool:
+    def size(passages: Sequence[Passage]) -> int:
         answer = _search_answer_of_page(result, page, passages)
         if page.plain_collections:
-            return count_json_tokens(record_to_object(plain_answer(answer, page.plain_collections))) <= page.max_tokens
+            return count_json_tokens(record_to_object(plain_answer(answer, page.plain_collections)))
         linked = count_json_tokens([dataclasses.astuple(link) for link in resource_links(answer, result)])
-        return _fits_budget(answer, page.max_tokens, linked=linked)
+        return _size(answer, linked=linked)
+
+    def fits(passages: Sequence[Passage]) -> bool:
+        return size(passages) <= page.max_tokens
 
     first, others = hits[:_N_HITS_BEFORE_SHORTENING], hits[_N_HITS_BEFORE_SHORTENING:]
-    if fits(first):
+    excerpt_bytes = [count_json_bytes(hit.excerpt) for hit in first]
+    if sum(excerpt_bytes) <= count_bytes(page.max_tokens) and fits(first):
         n_others = largest_number_that_fits(len(others), lambda n: fits(hits[: len(first) + n]))
         return _search_answer_of_page(result, page, hits[: len(first) + n_others])
-    if not fits(_shorten_excerpts_by_rank(first, 0)):  # this is rare, and each trial costs a millisecond
+    estimate = None
+    least = size(_shorten_excerpts_by_rank(first, 0))
+    if least <= page.max_tokens:
+        estimate = _estimate_step(excerpt_bytes, count_bytes(page.max_tokens - least))
+    else:  # this is rare, and each trial costs a millisecond
         first = first[
             : largest_number_that_fits(len(first) - 1, lambda n: fits(_shorten_excerpts_by_rank(first[:n], 0)))
         ]
@@ -206,8 +216,9 @@ def search_answer_within_budget(result: SearchResult, page: AnswerPage) -> Searc
         return _search_answer_of_page(
             result, page, [_shorten_to_fit(hits[0], fits, lambda hit: _search_answer_of_page(result, page, [hit]))]
         )
-    step = largest_number_that_fits(_N_STEPS, lambda step: fits(_shorten_excerpts_by_rank(first, step)))
-    return _search_answer_of_page(result, page, _shorten_excerpts_by_rank(first, step))
+    shortened = cache(partial(_shorten_excerpts_by_rank, first))
+    step = largest_number_that_fits(_N_STEPS, lambda step: fits(shortened(step)), estimate=estimate)
+    return _search_answer_of_page(result, page, shortened(step))
 
 
 def plain_search_answer(answer: SearchAnswer, page: AnswerPage) -> Answer:
@@ -223,16 +234,27 @@ def facet_answer(request: SearchRequest, facets: Facets, page: AnswerPage) -> Se
         n_files, *values = facets
         return facets_answer(request, Facets(n_files, *(facet[:most] for facet in values)), index=page.index)
 
-    return counts(
-        largest_number_that_fits(max(map(len, facets[1:])), lambda n: _fits_budget(counts(n), page.max_tokens))
-    )
+    return counts(largest_number_that_fits(max(map(len, facets[1:])), lambda n: _size(counts(n)) <= page.max_tokens))
 
 
 def _shorten_excerpts_by_rank(hits: Sequence[Passage], step: int) -> list[Passage]:
     """Shorten the first excerpt to the room of this step, and each further one in proportion to its nDCG discount."""
-    n_bytes = _MIN_BYTES * _STEP_FACTOR**step
-    rooms = (max(_MIN_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(len(hits)))
+    rooms = _rooms_by_rank(len(hits), step)
     return [_shorten_excerpt_to_bytes(hit, room) for hit, room in zip(hits, rooms, strict=True)]
+
+
+def _rooms_by_rank(n_hits: int, step: int) -> list[int]:
+    n_bytes = _MIN_BYTES * _STEP_FACTOR**step
+    return [max(_MIN_BYTES, int(n_bytes / math.log2(rank + 2))) for rank in range(n_hits)]
+
+
+def _estimate_step(excerpt_bytes: Sequence[int], n_bytes: int) -> int:
+    """Return the largest step at which excerpts of these sizes take up at most `n_bytes` more than at the first one."""
+
+    def total(step: int) -> int:
+        return sum(map(min, excerpt_bytes, _rooms_by_rank(len(excerpt_bytes), step)))
+
+    return largest_number_that_fits(_N_STEPS, lambda step: total(step) - total(0) <= n_bytes)
 
 
 def _shorten_excerpt_to_bytes(hit: Passage, n_bytes: int) -> Passage:
@@ -268,11 +290,9 @@ def _search_answer_of_page(result: SearchResult, page: AnswerPage, passages: Seq
     return answer._replace(left_out=left_out or None)
 
 
-def _fits_budget(answer: SearchAnswer, max_tokens: int, *, linked: int = 0) -> bool:
-    return (
-        count_json_tokens(record_to_object(answer)) <= max_tokens
-        and count_json_tokens(format_search_answer(answer)) + linked <= max_tokens
-    )
+def _size(answer: SearchAnswer, *, linked: int = 0) -> int:
+    """Return the token count of its structured content, or of its text with its links if that is larger."""
+    return max(count_json_tokens(record_to_object(answer)), count_json_tokens(format_search_answer(answer)) + linked)
 
 
 def _omit_redundant(hit: Passage) -> Passage:
