@@ -126,6 +126,8 @@ class Matcher:
         as each is of the file. Lengths are weighted alike, as in BM25F (S. Robertson et al., Simple BM25 Extension to
         Multiple Weighted Fields, 2004); a passage of a longer file stands for itself.
         """
+        if not beside and (match := self._match_without_words(text, names)):
+            return match
         own = self._count_passage(text)
         above = self._words_of(names) if self._extra.may_occur(names) else NO_WORDS
         named = self._terms_among(above, names) if above.words else frozenset[int]()
@@ -142,6 +144,17 @@ class Matcher:
         coverage = self._share(own.counts, are_named, self._total)
         match = TextMatch(own.counts, are_named, own.n_words, weighted, length, self._total, coverage, typed, rare)
         return self._without_unmatched_branches(match) if self._branches else match
+
+    def _match_without_words(self, text: str, names: str) -> TextMatch | None:
+        """Return the match of a passage that has none of the words, like half of those that are near by meaning."""
+        if self._extra.may_occur(f"{names}\n{text}"):
+            return None
+        words, counts = split_into_words(text), [0.0] * len(self._weights)
+        self._count_readings(text, counts)
+        if any(counts) or any(count_row(words, row) for _, row in self._rows):
+            return None
+        nothing = tuple(counts)
+        return TextMatch(nothing, (False,) * len(counts), len(words), nothing, float(len(words)), self._total)
 
     def _count_passage(self, text: str) -> _CountedText:
         """Count the terms in a passage: its words, its extra words, and its words without markup."""

@@ -74,9 +74,11 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     penalties = code_penalties(plan.query, matcher, candidates, paths)
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
+    names = {
+        candidate.path: candidate.title for candidate, match in zip(candidates, matches, strict=True) if any(match.named)
+    }
     named = {
-        candidate.path: has_keywords * matcher.share_of_query(f"{_file_stem(candidate.path)}\n{candidate.title}")
-        for candidate in candidates
+        path: has_keywords * matcher.share_of_query(f"{_file_stem(path)}\n{title}") for path, title in names.items()
     }
     file_names = {path: matcher.share_of_name(_file_stem(path)) for path in named}
     scored = []
@@ -86,7 +88,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
             ("semantic", weights[at] * cosines[at] + (usual_weight - weights[at]) * REFERENCE_SCALE.unrelated),
             ("exact", has_keywords * exact[at]),
             ("names", has_cosines * (has_keywords - are_names) * _NAMES * matcher.names(matches[at])),
-            ("file_name", has_keywords * _FILE_NAME * file_names[candidate.path]),
+            ("file_name", has_keywords * _FILE_NAME * file_names.get(candidate.path, 0.0)),
             ("beside_code", -has_keywords * penalties[at]),
         )
         quality = (
@@ -108,7 +110,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
                 score,
                 quality,
                 has_keywords * penalties[at],
-                named=named[candidate.path],
+                named=named.get(candidate.path, 0.0),
                 coverage=matches[at].coverage,
                 is_readable=readable[at],
                 rare=matches[at].rare,
