@@ -75,7 +75,9 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     # In a search by words alone they would count twice.
     has_cosines = float(any(candidate.cosine is not None for candidate in candidates))
     names = {
-        candidate.path: candidate.title for candidate, match in zip(candidates, matches, strict=True) if any(match.named)
+        candidate.path: candidate.title
+        for candidate, match in zip(candidates, matches, strict=True)
+        if any(match.named)
     }
     named = {
         path: has_keywords * matcher.share_of_query(f"{_file_stem(path)}\n{title}") for path, title in names.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ from directory_indexer.core.files import FileFailure, Stage
 from directory_indexer.core.ids import content_hash
 from directory_indexer.core.paths import FilePath, exact_text, file_path
 from directory_indexer.core.safe_open import open_entry, open_file, path_exists, read_small_file
-from directory_indexer.walk.gitignore import parse_patterns, parse_rules
+from directory_indexer.walk.gitignore import ParsedRules, parse_patterns, parse_rules
 from directory_indexer.walk.ignore import Precedence, Rules
 from directory_indexer.walk.repository import (
     GitSettings,
@@ -70,6 +70,12 @@ class RuleProblems:
         self._failures.append(FileFailure(file_path(path), Stage.WALK, message))
 
 
+@lru_cache(maxsize=4)
+def _parse_configured(patterns: tuple[str, ...]) -> ParsedRules:
+    """Parse the patterns of the configuration, the same at each look for changes."""
+    return parse_patterns(patterns, source="ignore_patterns")
+
+
 class RuleFiles:
     """The ignore files around and below one root."""
 
@@ -90,7 +96,7 @@ class RuleFiles:
         outside = [] if repository else [self._rules_of_repository(None)]
         parents = list(reversed([parent for parent in root.parents if parent.is_relative_to(top)]))
         around = [self._read(str(parent), RULE_FILES, handle=str(parent)) for parent in parents]
-        parsed = parse_patterns(patterns, source="ignore_patterns")
+        parsed = _parse_configured(tuple(patterns))
         if parsed.problems:
             raise ConfigError("\n  ".join(["the configuration has mistakes", *parsed.problems]))
 

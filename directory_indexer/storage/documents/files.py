@@ -88,7 +88,7 @@ class Files(SnapshotQueries):
 
     def known(self, directory_id: int | None, *, recipe: int) -> KnownFiles:
         """Return the known files of a tracked directory as extracted by a certain recipe."""
-        return KnownFiles(self._connection, directory_id, recipe=recipe)
+        return KnownFiles(self._connection, self._known, directory_id, recipe=recipe)
 
     def within(self, path: FilePath) -> dict[FilePath, KnownFile]:
         """Return the record of a file, or of everything below a directory."""

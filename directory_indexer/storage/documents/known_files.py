@@ -17,6 +17,7 @@ from directory_indexer.core.files import SkipReason, SourceFile, Stamp
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.paths import FilePath, prefix_of
 from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
+from directory_indexer.storage.documents import SnapshotQueries
 from directory_indexer.storage.documents.schema import PARENT_OF_PATH
 from directory_indexer.walk import IgnoredPath, Settled, SettledDirectory
 
@@ -68,25 +69,28 @@ class KnownFile(NamedTuple):
         return f"it was skipped: {self.reason}{f', {self.detail}' if self.detail else ''}"
 
 
-class KnownFiles:
+class KnownFiles(SnapshotQueries):
     """The known files of a tracked directory; none if the directory is unknown.
 
     Members of containers do not count: a run finds them when it reads the container.
     """
 
-    def __init__(self, connection: sqlite3.Connection, directory_id: int | None, *, recipe: int) -> None:
-        self._connection = connection
+    def __init__(
+        self, connection: sqlite3.Connection, known: dict[str, object], directory_id: int | None, *, recipe: int
+    ) -> None:
+        super().__init__(connection, known)
         self._directory_id = directory_id
         self._recipe = recipe
 
     @cached_property
     def settled(self) -> Settled:
         """The directories that can be skipped while they are unchanged."""
-        rows = self._connection.execute(
-            "SELECT path, digest, n_files, left_out FROM settled_directories WHERE directory_id = ?",
-            (self._directory_id,),
-        )
-        return Settled(self._recipe, {row[0]: _settled_directory(*row) for row in rows})
+
+        def read() -> dict[FilePath, SettledDirectory]:
+            query = "SELECT path, digest, n_files, left_out FROM settled_directories WHERE directory_id = ?"
+            return {row[0]: _settled_directory(*row) for row in self._select(query, self._directory_id)}
+
+        return Settled(self._recipe, self._compute_once(f"settled_directories of {self._directory_id}", read))
 
     def count(self) -> int:
         """Count all files."""
