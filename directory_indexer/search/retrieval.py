@@ -221,12 +221,12 @@ class HybridRetriever:
         return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
 
 
-def rank_bands(lists: CandidateLists) -> dict[ChunkId, int]:
+def rank_bands(lists: CandidateLists, size: int) -> dict[ChunkId, int]:
     """Split the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
     bands: dict[ChunkId, int] = {}
     for scores in (lists.by_words, lists.by_meaning):
         for position, chunk_id in enumerate(scores):
-            bands[chunk_id] = min(position // DEPTH, bands.get(chunk_id, position))
+            bands[chunk_id] = min(position // size, bands.get(chunk_id, position))
     return bands
 
 
@@ -243,10 +243,12 @@ def retrieve_and_rank(
 ) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
-    depth = _retrieval_depth(limit)
+    # By words alone, one list has the candidates of two: penalised passages, such as tests, take up half of the first.
+    n_first = DEPTH * (1 + (request.mode is SearchMode.KEYWORD))
+    depth = -(-limit // n_first) * n_first
     while True:
         lists = inquiry.lists(depth)
-        bands = rank_bands(lists)
+        bands = rank_bands(lists, n_first)
         permitted = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, bands.keys()))
         chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
@@ -285,11 +287,6 @@ class _QueryStep(NamedTuple):
 
 def _best_cosines(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, float]:
     return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
-
-
-def _retrieval_depth(limit: int) -> int:
-    """Return a depth that is sufficient for so many hits."""
-    return -(-limit // DEPTH) * DEPTH
 
 
 def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
