@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import ruamel.yaml
 import tomlkit
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from directory_indexer.config.settings import parse_jsonc
@@ -168,6 +168,7 @@ def test_yaml_gains_the_entry_and_nothing_else(text: str) -> None:
     assert now == before or now == before | {"extensions": {}}
 
 
+@example("b: |\n  o:")
 @given(st.text(st.sampled_from("ab:-{}[]#'\"&*|> \n"), max_size=25) | st.lists(YAML_LINES, max_size=6).map("\n".join))
 def test_any_text_is_edited_as_yaml_or_refused(text: str) -> None:
     try:

@@ -26,6 +26,7 @@ _QUOTED: Final = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')"""
 _FLOW: Final = rf"""(?:[^\[\]{{}}"'#]|{_QUOTED})*"""
 _COMPLETE: Final = re.compile(rf"""(?:{_QUOTED}|\[{_FLOW}\]|\{{{_FLOW}\}}|[^"'\[{{#].*)(?: +#.*)?""")
 """A value that ends on its line, or a block below it."""
+_BLOCK_SCALAR: Final = re.compile(r"[|>][-+\d]*\s*(?:#.*)?$")
 
 
 class _Member(NamedTuple):
@@ -141,6 +142,8 @@ def _inserted(text: str, keys: Keys, value: object) -> str:
     if outer and outer.value == "{}":
         lines[outer.start] = lines[outer.start].replace(" {}", "", 1)
     if at and not lines[at - 1].endswith("\n"):
+        if any(map(_BLOCK_SCALAR.search, lines)):  # the line end would become a part of its text
+            raise EditRefusedError(UNSAFE_EDIT)
         lines[at - 1] += line_end_of(text)
     added = [line + line_end_of(text) for line in ([] if outer else [f"{keys[0]}:"]) + entry]
     return "".join((*lines[:at], *added, *lines[at:]))
