@@ -261,6 +261,7 @@ class NeighbourEntry(NamedTuple):
     filename: Annotated[str, "Name of that file."]
     path: Annotated[str, "Absolute path of that file."]
     directory: Annotated[str, "The directory of that file."]
+    kind: Annotated[str, "Type of that file."]
     heading: Annotated[str | None, "The heading or symbol that encloses it."]
     line: Annotated[int, "Its first line."]
     page: Annotated[int | None, "Its page, in a document with pages."]

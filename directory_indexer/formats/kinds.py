@@ -20,6 +20,9 @@ GROUPS: Final[dict[str, frozenset[str]]] = {
 SHEETS: Final = frozenset({"xlsx", "xlsb", "xls", "ods", "numbers"})
 """Kinds with numbered rows."""
 
+SLIDES: Final = frozenset({"keynote", "odp", "ppt", "pptx"})
+"""Kinds whose pages are slides."""
+
 MAILS: Final = frozenset({"email", "emlx", "msg", "tnef", "mbox", "pst"})
 """Kinds whose text begins with the headers of a message."""
 

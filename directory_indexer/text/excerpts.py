@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from directory_indexer.chunking.chunks import HEADING_SEPARATOR
 from directory_indexer.core.lazy import lazily
-from directory_indexer.formats.kinds import GROUPS, MAILS, SHEETS
+from directory_indexer.formats.kinds import GROUPS, MAILS, SHEETS, SLIDES
 from directory_indexer.formats.table import FORMATS
 from directory_indexer.text.formatting import Line, PathStyle, Span, Style, day, file_uri, line
 
@@ -56,10 +56,15 @@ def format_location(hit: Hit) -> str:
     if hit.row:
         return f", row {hit.row}{f', {hit.cell}' if hit.cell else ''}"
     if hit.page:
-        return f", page {hit.page}{format_confidence(hit)}"
+        return f", {page_noun(hit.facts.kind)} {hit.page}{format_confidence(hit)}"
     file_format = FORMATS.get(hit.facts.kind)
     has_lines = (file_format is None or file_format.is_text) and not _COMMIT.search(hit.path)
     return f":{hit.excerpt.line}" if has_lines else ""
+
+
+def page_noun(kind: str) -> str:
+    """Return the word for a page of a document of this kind."""
+    return "slide" if kind in SLIDES else "page"
 
 
 def format_confidence(hit: Hit) -> str:

@@ -138,9 +138,8 @@ class IndexSteps:
     def name(self) -> str:
         """The current step."""
         phase = self._last.phase
-        if phase is Phase.EMBEDDING and _STEP_NAMES[Phase.COVERING] not in dict(self.completed):
-            return _STEP_NAMES[Phase.COVERING]
-        return _STEP_NAMES.get(phase, phase_name(phase))
+        names = _STEP_NAMES if _STEP_NAMES[Phase.COVERING] in dict(self.completed) else _STEP_NAMES_WITHOUT_COVERING
+        return names.get(phase, phase_name(phase))
 
     @property
     def hint(self) -> str:
@@ -224,6 +223,12 @@ _STEP_NAMES = {
     Phase.MERGING: "3/3 saving",
 }
 """Phases named by what they do for a user, rather than by what they compute."""
+
+_STEP_NAMES_WITHOUT_COVERING = {
+    **_STEP_NAMES,
+    Phase.RECOGNISING: "2/3 scanned pages",
+    Phase.EMBEDDING: _STEP_NAMES[Phase.COVERING],
+}
 
 _COMPLETED_STEPS: Mapping[Phase, Callable[[RunProgress], str]] = {
     Phase.READING: lambda _: "done, searchable by words now",

@@ -25,6 +25,7 @@ from directory_indexer.text.excerpts import (
     excerpt_window,
     format_confidence,
     head_line,
+    page_noun,
 )
 from directory_indexer.text.formatting import (
     Line,
@@ -191,7 +192,8 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
 
 def heading_of(hit: Hit) -> str:
     """Return the location of a hit in its document: page, and heading or title."""
-    page = f"{'pages' if len(hit.pages) > 1 else 'page'} {page_range(hit.page, hit.pages)}" if hit.page else ""
+    noun = page_noun(hit.facts.kind) + ("s" if len(hit.pages) > 1 else "")
+    page = f"{noun} {page_range(hit.page, hit.pages)}" if hit.page else ""
     return " · ".join(
         part for part in (page + format_confidence(hit), hit.heading or hit.facts.title, describe_name_hit(hit)) if part
     )

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
+from directory_indexer.text.excerpts import page_noun
 from directory_indexer.text.formatting import Line, PathStyle, Span, Style, count, file_uri, line, plain, single_line
 
 with lazily:
@@ -79,7 +80,7 @@ def unfolding_command(outline: Outline, *, paths: PathStyle, max_tokens: int) ->
 
 def _headline(outline: Outline, paths: PathStyle) -> Line:
     facts = [outline.facts.kind or "text"]
-    facts += [count(outline.n_pages, "page")] if outline.n_pages else []
+    facts += [count(outline.n_pages, page_noun(outline.facts.kind))] if outline.n_pages else []
     facts += [count(outline.n_lines, "line")] if outline.n_lines else []
     facts += [count(outline.n_files, "file")] if outline.is_directory else []
     facts += [count(outline.n_chunks, "passage"), f"about {outline.n_tokens:,} tokens"]

@@ -337,6 +337,13 @@ def test_paper_does_not_glare_in_the_dark_and_pictures_keep_their_colours(page: 
         assert filters.startswith("brightness" if is_dimmed else "none")
 
 
+@pytest.mark.slow
+def test_the_matches_of_an_only_page_are_counted(page: Page) -> None:
+    for name in ("lantern-scan.pdf", "lantern.png"):
+        look_at(page, name)
+        expect(page.locator(".counter")).to_have_text("1 of 1")
+
+
 def test_matches_are_gone_to_one_after_the_other(page: Page) -> None:
     look_at(page, "lantern.rb")
     counter = page.locator(".counter")

@@ -116,6 +116,7 @@ def test_who_searches_without_an_index_is_led_to_adding_a_directory(browser: Bro
         page.keyboard.press("Enter")
         expect(page.get_by_role("dialog")).to_contain_text("1 file")
         expect(page.get_by_role("dialog")).to_contain_text(".md 1")
+        expect(page.locator("dialog .facts")).not_to_contain_text("Documents")  # which the field says
         page.get_by_role("button", name="Index it").click()
         expect(page.locator("#query")).to_be_focused()
         expect(page.locator(".hit mark").first).to_have_text("Carrots")
@@ -224,6 +225,14 @@ def test_slides_are_counted_as_slides(page: Page) -> None:
     page.locator("#query").fill("lantern path:evening.pptx")
     expect(page.locator(".hit .line").first).to_have_text("slides 1–3")  # noqa: RUF001 - a range
     expect(page.locator(".preview .facts")).to_contain_text("3 slides")
+
+
+def test_neighbours_name_slides_and_leave_out_the_only_page_of_a_picture(page: Page) -> None:
+    page.locator("#query").fill("lantern path:handbook.md")
+    page.get_by_role("button", name="Neighbours").click()
+    places = page.locator(".near li").filter(has=page.get_by_role("link", name="evening.pptx")).locator("p.soft")
+    expect(places.first).to_contain_text("slide 1")
+    expect(page.locator(".near li").filter(has=page.get_by_role("link", name="dusk.png"))).not_to_contain_text("page")
 
 
 @pytest.mark.slow

@@ -31,6 +31,11 @@ _OTHER_VIEWS = ("neighbours", "settings")
 _NOTHING_MOVES = """[...document.querySelectorAll('*')].map(getComputedStyle).every(
     (style) => style.transitionDuration === '0s' && style.animationName === 'none')"""
 
+_LINES_IN_TILE = """(tile) => [...tile.querySelectorAll('.said')].filter((line) => {
+  const { top, left } = line.getBoundingClientRect();
+  return left < tile.getBoundingClientRect().right && top < tile.getBoundingClientRect().bottom;
+}).map((line) => line.textContent.split(' · ')[0])"""
+
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
@@ -104,6 +109,14 @@ def test_colours_say_what_words_say(page: Page, server: PageServer) -> None:
 
 
 @pytest.mark.slow
+def test_a_line_of_a_tile_is_shown_whole_or_not_at_all(page: Page, server: PageServer) -> None:
+    _look(page, server, "glance")
+    tile = page.get_by_role("link", name=re.compile("^garden"))
+    assert tile.evaluate(_LINES_IN_TILE) == ["6 files", "markdown"]
+    tile.evaluate("one => Object.assign(one.parentElement.style, { width: '150px', height: '55px' })")
+    assert tile.evaluate(_LINES_IN_TILE) == ["6 files"]
+
+
 def test_names_of_files_and_rules_stay_text(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     expect(page.get_by_role("link", name=re.compile(f"^{re.escape(_DIRECTORY)}"))).to_have_count(1)

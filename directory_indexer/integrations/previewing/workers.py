@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from directory_indexer.core.errors import BusyError, ExtractionError, SkipFileError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.formats.kinds import GROUPS
+from directory_indexer.formats.kinds import GROUPS, SLIDES
 from directory_indexer.integrations.previewing.requests import (
     ColourRequest,
     Colours,
@@ -284,7 +284,7 @@ RENDERED_KINDS: Final = frozenset({"pdf", "png", "jpeg", "gif", "tiff", "webp", 
 """Kinds whose pages can be rendered."""
 
 _FORMS: Final = {
-    **dict.fromkeys(("pptx", "ppt", "odp", "keynote"), Form.SLIDES),
+    **dict.fromkeys(SLIDES, Form.SLIDES),
     **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "xlsb", "ods", "numbers"), Form.TABLE),
     **dict.fromkeys(("email", "emlx", "msg"), Form.MESSAGE),
     **dict.fromkeys(RENDERED_KINDS, Form.PAGES),

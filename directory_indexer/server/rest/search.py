@@ -139,6 +139,7 @@ def _neighbour_entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourE
         filename=name,
         path=neighbour.stored.path,
         directory=os.path.dirname(neighbour.stored.path),
+        kind=neighbour.stored.facts.kind,
         heading=chunk.heading or None,
         line=chunk.start_line,
         page=chunk.page,

@@ -41,6 +41,11 @@ def test_a_scanned_page_says_how_sure_its_text_is(hit: Hit) -> None:
     assert line == " 1  ~/a.pdf, page 3 (scanned, 97% sure)  Sourdough > Baking  2026-06-01  0.83"
 
 
+def test_a_page_of_a_presentation_is_a_slide(hit: Hit) -> None:
+    line = head(hit._replace(page=2), "/home/ann/a.pptx", "pptx")
+    assert line == " 1  ~/a.pptx, slide 2  Sourdough > Baking  2026-06-01  0.83"
+
+
 def test_a_row_of_a_sheet_is_its_place_beside_the_sheet(hit: Hit) -> None:
     sheet = hit._replace(heading="Inventory > Item, Room", row=333)
     assert head(sheet, "/home/ann/a.xlsx", "xlsx") == " 1  ~/a.xlsx, row 333  Inventory  2026-06-01  0.83"

@@ -160,6 +160,12 @@ def test_scanned_pages_are_read_once_all_else_can_be_searched() -> None:
     assert (steps.name, len(steps.completed)) == ("3/3 scanned pages", 2)
 
 
+def test_the_number_of_a_step_never_falls() -> None:
+    reading_pages = (*COVERED[:2], RunProgress(Phase.RECOGNISING, pages_total=3))
+    assert stepped(*reading_pages).name == "2/3 scanned pages"
+    assert stepped(*reading_pages, RunProgress(Phase.EMBEDDING, chunks_total=12)).name == "2/3 meaning"
+
+
 def test_few_passages_become_searchable_by_meaning_as_they_are_embedded() -> None:
     steps = stepped(*COVERED[:2], RunProgress(Phase.EMBEDDING, chunks_total=12))
     assert (steps.name, len(steps.completed)) == ("2/3 meaning", 1)

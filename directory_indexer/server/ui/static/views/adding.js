@@ -93,7 +93,7 @@ function completed(typed, directories) {
 function whatItAdds(looked) {
   const kinds = Object.entries(looked.kinds).map(([ending, n]) => `${ending || words.adding.noEnding} ${plain(n)}`).join(", ");
   const facts = [
-    [words.adding.path, looked.path],
+    [words.adding.path, looked.path === looked.typed ? "" : looked.path],
     [words.adding.files, `${looked.whole ? "" : words.adding.atLeast}${count(looked.files, "file", "files")}, ${sizeOf(looked.bytes)}`],
     [words.adding.kinds, kinds],
     [words.adding.time, looked.seconds === null ? words.adding.unknownTime : words.adding.about(looked.seconds)],

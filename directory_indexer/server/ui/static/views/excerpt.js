@@ -2,8 +2,8 @@
 // matched is in view. Of a message its text is shown, not its headers; of prose without its marks of Markdown.
 
 import { element, marked } from "../dom.js";
-import { iconOf, isCode, isMail } from "../kinds.js";
-import { nameOfHit } from "../words.js";
+import { hasLines, iconOf, isCode, isMail, pageOf } from "../kinds.js";
+import { nameOfHit, words } from "../words.js";
 
 const MOST_LINES = 6, MOST_BEFORE = 70, KEPT_BEFORE = 40;
 const BY_SENTENCE = /[.!?…]["”’)]?\s+(?=\S[^.!?…]*$)/u;
@@ -28,6 +28,17 @@ export function titleOf(hit) {
   const name = nameOfHit(hit);
   const line = linesOf(hit).slice(0, 12).find(({ text }) => text.endsWith(name));
   return line ? marked(name, moved(line, lengthOf(line.text) - lengthOf(name)).marks) : [name];
+}
+
+// Where a passage is, for an address.
+export const placeOf = ({ doc_id: doc, line, page }) => ({ doc, line: String(line), page: page ? String(page) : "" });
+
+// Where a passage is, for people; of a picture, which is all one page, nothing is said.
+export function whereabouts({ page, pages, line, row, cell, kind }) {
+  if (row) return words.hits.row(row, cell);
+  if (pages) return words.hits.pages(pages[0], pages.at(-1), pageOf(kind));
+  if (page) return page === 1 && iconOf(kind) === "picture" ? "" : words.hits.page(page, pageOf(kind));
+  return hasLines(kind) ? words.hits.line(line) : "";
 }
 
 // Lines with the stretches of each that matched, counted in code points as the server does.

@@ -2,9 +2,9 @@
 
 import { go, read, written } from "../address.js";
 import { element, newId, visible } from "../dom.js";
-import { hasLines, icon, iconOf, isMail, pageOf } from "../kinds.js";
+import { icon, iconOf, isMail } from "../kinds.js";
 import { commitsOf, dateOf, directoryOf, nameOf, nameOfHit, words } from "../words.js";
-import { excerptOf, titleOf } from "./excerpt.js";
+import { excerptOf, placeOf, titleOf, whereabouts } from "./excerpt.js";
 
 export class Hits {
   #onChoose;
@@ -168,7 +168,7 @@ export class Hits {
   }
 
   #hit(hit, name) {
-    const place = { doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" };
+    const place = placeOf(hit);
     const { heading, part } = excerptOf(hit);
     const isNameAlone = hit.matched && !hit.marks.length && !heading;
     const where = [
@@ -258,17 +258,13 @@ function directory({ path, kind }) {
 
 const KEPT_DIRECTORIES = 2;
 
-function whereabouts({ page, pages, line, row, cell, kind }) {
-  if (row) return words.hits.row(row, cell);
-  if (pages) return words.hits.pages(pages[0], pages.at(-1), pageOf(kind));
-  if (page) return words.hits.page(page, pageOf(kind));
-  return hasLines(kind) ? words.hits.line(line) : "";
-}
-
 function said(answer, query, ms, isFirst) {
   const n = answer.hits.length;
   if (!answer.index.directories) return [];
-  if (!n) return [element("h2", {}, words.hits.none), element("span", {}, answer.index.running ? words.hits.noneYet : words.hits.noneAdvice)];
+  if (!n) {
+    const [title, advice] = words.hits[answer.index.running ? "noneYet" : "none"];
+    return [element("h2", {}, title), element("span", {}, advice)];
+  }
   const what = query.trim() ? words.hits.some(n, answer.truncated) : words.hits.newest;
   const how = !query.trim() ? "" : isFirst ? words.hits.byWordsFirst : words.hits.mode[answer.mode];
   return [

@@ -5,6 +5,7 @@ import { get } from "../api.js";
 import { element, visible } from "../dom.js";
 import { icon, iconOf } from "../kinds.js";
 import { commitsOf, directoryOf, nameOf, nameOfHit, words } from "../words.js";
+import { placeOf } from "./excerpt.js";
 
 const PAUSE_MS = 600, MOST = 4;
 
@@ -45,7 +46,7 @@ export class Nearby {
   }
 
   #row(hit) {
-    const go = () => this.#onGo({ doc: hit.doc_id, line: String(hit.line), page: hit.page ? String(hit.page) : "" });
+    const go = () => this.#onGo(placeOf(hit));
     const around = commitsOf(hit.path) ?? nameOf(directoryOf(hit.path));
     const title = visible(`${hit.path}\n${words.neighbours.nearness(hit.score.toFixed(2))}`);
     return element("li", { title }, icon(iconOf(hit.kind), hit.kind), element("button", { type: "button", class: "related", onclick: go }, nameOfHit(hit)), element("span", { class: "directory" }, around));

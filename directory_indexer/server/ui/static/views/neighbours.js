@@ -5,6 +5,7 @@ import { go, written } from "../address.js";
 import { choices, element, visible } from "../dom.js";
 import { icon, iconOf } from "../kinds.js";
 import { SEPARATOR, commitsOf, directoryOf, nameOfHit, plain, words } from "../words.js";
+import { placeOf, whereabouts } from "./excerpt.js";
 import { namesOf } from "./facets.js";
 import { Scatter, glyph } from "./scatter.js";
 
@@ -96,8 +97,6 @@ function linkTo(state, label, more = {}) {
   return link;
 }
 
-const placeOf = (one) => ({ doc: one.doc_id, line: String(one.line), page: one.page ? String(one.page) : "" });
-
 function open(one) {
   go({ view: "search", place: placeOf(one) });
 }
@@ -139,7 +138,7 @@ function row(one, i) {
     "li",
     { "data-point": i },
     element("p", {}, glyph(one.group), link, element("span", { class: "soft", title: words.neighbours.nearness(one.nearness.toFixed(2)) }, one.nearness.toFixed(2))),
-    element("p", { class: "soft" }, [one.heading?.replaceAll(" > ", " › "), one.page ? words.hits.page(one.page) : words.hits.line(one.line), commitsOf(one.path) ?? directoryOf(one.path)].filter(Boolean).join(SEPARATOR)),
+    element("p", { class: "soft" }, [one.heading?.replaceAll(" > ", " › "), whereabouts(one), commitsOf(one.path) ?? directoryOf(one.path)].filter(Boolean).join(SEPARATOR)),
     around(one.doc_id, words.neighbours.from),
   );
   made.addEventListener("mouseenter", () => scatter.point(i));

@@ -103,6 +103,7 @@ export class Preview {
     this.#found = found;
     this.#query = query;
     this.#body.scrollTop = 0;
+    this.#counter.textContent = "";
     this.#head.replaceChildren(...this.#about(found));
     this.#draw(found, place, found.is_drawn);
   }

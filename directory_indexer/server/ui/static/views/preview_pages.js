@@ -78,7 +78,9 @@ export class Pages {
     return this.#stand();
   }
 
+  // Among the matches where one page has all, else among the pages with matches.
   #stand() {
+    if (this.#matching.length === 1) return [Math.max(this.#spot, 0) + 1, Math.max(this.#spots().length, 1)];
     return this.#matching.length ? [Math.max(this.#matching.indexOf(this.#page) + 1, 1), this.#matching.length, true] : null;
   }
 
