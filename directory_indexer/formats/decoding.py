@@ -88,7 +88,9 @@ def _decode_without_bom(content: bytes) -> str:
     if not _may_be_text(content, sample, controls):
         raise _binary_error(content)
     if content.isascii():
-        return content.decode("ascii")
+        # Text in HZ is ASCII, and its escapes occur elsewhere, too.
+        is_hz = b"~{" in content and _declared_encoding(content[:_DECLARATION_BYTES]) == "hz"
+        return content.decode("hz" if is_hz else "ascii", "replace")
     text = _decode_utf8(content, _declared_encoding(content[:_DECLARATION_BYTES]))
     if text is None and len(controls.replace(b"\0", b"")) <= len(sample) * _MAX_LEGACY_CONTROL_SHARE:
         text = _decode_detected(content)
@@ -132,6 +134,7 @@ def _sample(content: bytes) -> bytes:
 
 def _wide_encoding(sample: bytes, controls: bytes) -> str | None:
     """Guess UTF-16 or UTF-32 by the positions of the NULs of its ASCII characters."""
+    sample = re.sub(_HOLES, rb"\1", sample)
     nuls = [sample[offset::4].count(0) / (len(sample) / 4) for offset in range(4)]
     if nuls[3] > _MIN_NUL_SHARE and nuls[2] > _MIN_NUL_SHARE:
         return "utf-32-le"
@@ -155,10 +158,11 @@ def _decode_wide(content: bytes, encoding: str | None, *, has_bom: bool = False)
     if encoding is None:
         return None
     text = content.decode(encoding, "replace")
-    sample = text[:2000] + text[-2000:]
+    written = re.sub(_WIDE_HOLES, "\0", text) if "\0" in text else text
+    sample = written[:2000] + written[-2000:]
     n_invalid = sum(unicodedata.category(character) in _NO_TEXT for character in sample if character not in _LAYOUT)
     are_characters = n_invalid + sample.count("\ufffd") <= len(sample) * _MAX_INVALID_SHARE
-    return text if are_characters and (has_bom or is_plausible_text(text)) else None
+    return text if are_characters and (has_bom or is_plausible_text(written)) else None
 
 
 def _decode_iso2022(content: bytes) -> str | None:
@@ -295,6 +299,10 @@ _MIN_NUL_SHARE_OF_LATIN: Final = 0.8
 _MIN_NUL_SHARE_OF_WIDE: Final = 0.1
 
 _TEXT_BYTES: Final = bytes({7, 8, 9, 10, 11, 12, 13, 27} | set(range(0x20, 0x7F)) | set(range(0x80, 0x100)))
+_HOLES: Final = rb"(\0{4}){4,}"
+_WIDE_HOLES: Final = r"\0{4,}"
+"""Stretches that a file system leaves in a log at a loss of power, in bytes and in wide characters."""
+
 _CONTROLS: Final = rb"[\x00-\x06\x0e-\x1a\x1c-\x1f\x7f]+"
 _ASCII: Final = bytes(range(0x80))
 _ASCII_FAMILIES: Final = ("iso2022", "hz", "utf-7", "utf-16", "utf-32")
@@ -314,7 +322,7 @@ _BYTE_ORDER_MARKS: Final = (
 )
 
 _MULTIBYTE_ENCODINGS: Final = frozenset(
-    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk johab shift_jis "
+    "big5 big5hkscs cp932 cp949 cp950 euc_jis_2004 euc_jisx0213 euc_jp euc_kr gb18030 gb2312 gbk hz johab shift_jis "
     "shift_jis_2004 shift_jisx0213".split()
 )
 _SINGLE_BYTE_FAMILIES: Final = ("iso8859", "cp125", "cp43", "cp85", "cp86", "cp87", "koi8", "mac", "tis", "kz", "ptcp")

@@ -67,8 +67,12 @@ _NUMBER_AT_START: Final = re.compile(r"\D?\d{1,3}")
 _LETTER_AT_START: Final = re.compile(r"\W?[a-z]")
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 _CAPITALISED_WORD: Final = re.compile(r"(?![a-z])[^\W\d_]{3}")
-_WORD_BEFORE_NUMBER: Final = re.compile(r"(?:[^\W\d_]{3}|\b(?![CDHKM]m)[A-Z][a-z])[.,;:)\u201d\"]?$")
-"""Names may have two letters, and units begin with a capital by mistake, as in Km2."""
+NAME_OF_TWO_LETTERS: Final = r"\b(?!Gy|Pa)(?:[A-Z][aeiouy]|Ng)"
+"""Units and quantities of two letters, as in Hz2 and Rn2, seldom have a vowel."""
+
+_WORD_BEFORE_NUMBER: Final = re.compile(
+    rf"(?:[^\W\d_]{{3}}(?<!\b(?:cos|log|sin|tan))|{NAME_OF_TWO_LETTERS})[.,;:)\u201d\"]?$"
+)
 
 _WORD_BEFORE_LETTER: Final = re.compile(r"[^\W\d_A-Z]{3}$")
 """Letters behind capitals belong to the word, as in XIXe."""

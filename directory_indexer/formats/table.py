@@ -163,15 +163,15 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "bibtex": Format("docs", "bib", Decoded(extract_escaped), version=2),
     "msg": Format("docs", "msg", open=open_outlook_message, sniff=is_outlook_message, header=_OLE_HEADER, version=6),
-    "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER, version=2),
-    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=8),
+    "doc": Format("docs", "doc dot", extract_ole, is_isolated=True, sniff=is_doc, header=_OLE_HEADER, version=3),
+    "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=9),
     # It has the headers of a message, so it comes before that.
-    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=6),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=6),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=6),
-    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=5),
-    "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK, version=2),
-    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=7),
+    "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=7),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=7),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=7),
+    "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=6),
+    "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK, version=3),
+    "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=8),
     "hwpx": Format("docs", "hwpx", open=open_hwpx, sniff=is_hwpx, header=_ZIP_HEADER),
     "keynote": Format("docs", "key", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
     "latex": Format("docs", "tex ltx sty dtx", Decoded(extract_markup), aliases="plaintex", version=2),
@@ -190,21 +190,21 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "notebook": Format("docs", "ipynb", Decoded(extract_notebook), aliases="jupyter"),
     "numbers": Format("data", "numbers", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=4),
-    "odp": Format("docs", "odp otp fodp sxi sti", open=open_odf, sniff=is_odp, header=_OFFICE_HEADER, version=4),
+    "odg": Format("docs", "odg otg fodg sxd std", open=open_odf, sniff=is_odg, header=_OFFICE_HEADER, version=5),
+    "odp": Format("docs", "odp otp fodp sxi sti", open=open_odf, sniff=is_odp, header=_OFFICE_HEADER, version=5),
     "odt": Format(
-        "docs", "odt ott odm oth fodt sxw stw sxg", open=open_odf, sniff=is_odt, header=_OFFICE_HEADER, version=5
+        "docs", "odt ott odm oth fodt sxw stw sxg", open=open_odf, sniff=is_odt, header=_OFFICE_HEADER, version=6
     ),
     "org": Format("docs", "org", Decoded(extract_markup)),
     "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=8),
+    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=9),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
-        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=6
+        "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=7
     ),
     "pst": Format("docs", "pst ost", open=open_outlook_store, sniff=is_outlook_store, header=b"!BDN", version=2),
     "restructuredtext": Format("docs", "rst rest", Decoded(extract_restructuredtext)),
-    "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=4),
+    "rtf": Format("docs", "rtf", open=open_rtf, sniff=is_rtf, header=b"{\\rtf", version=5),
     "subtitles": Format(
         "docs", "srt vtt sbv ass ssa lrc", Decoded(extract_subtitles), opening=_SUBTITLES, aliases="lyrics", version=2
     ),
@@ -259,7 +259,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "jsonl": Format("data", "jsonl ndjson", Decoded(extract_escaped), version=2),
     "log": Format("data", "log", version=2),
-    "ods": Format("data", "ods ots fods sxc stc", open=open_odf, sniff=is_ods, header=_OFFICE_HEADER, version=5),
+    "ods": Format("data", "ods ots fods sxc stc", open=open_odf, sniff=is_ods, header=_OFFICE_HEADER, version=6),
     "properties": Format("data", "properties", Decoded(extract_escaped), version=2),
     "toml": Format(
         "data", "toml", Decoded(extract_tables), names="cargo.lock poetry.lock uv.lock pdm.lock pipfile", version=3
@@ -269,7 +269,7 @@ FORMATS: Final[dict[str, Format]] = {
     "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
     "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
     "xlsx": Format(
-        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=4
+        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=5
     ),
     "xml": Format(
         "data",

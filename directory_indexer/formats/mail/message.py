@@ -48,6 +48,11 @@ _WORD: Final = re.compile(r"\w+")
 _ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
 _MIN_WORDS: Final = 2
 _SIGNATURE: Final = "-- "
+_UUENCODED: Final = re.compile(
+    r"(?m)^begin [0-7]{3,4} ([^\n]{1,255})\n((M(?=[ -`]{60}))?(?:[ -`]{1,90}+(?:\n|\Z))++)(?:end[ \t]*$|(?(3)\Z|(?!)))"
+)
+"""A file of older programs, up to its end or that of the text if that cuts it off behind a full line."""
+
 _BLANK_LINE: Final = re.compile(rb"\n\r?\n")
 # Old programs write blanks before the colon (RFC 5322, 4.5); the standard library takes that for the end of headers.
 _NAME_WITH_BLANKS: Final = re.compile(rb"(?m)^([!-9;-~]{1,80})[ \t]+:")
@@ -125,10 +130,9 @@ def fuller_text(plain: str, rich: str) -> str:
     plain_words, rich_words = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
     n_lost, n_added = len(plain_words - rich_words), len(rich_words - plain_words)
     if n_added > max(_MIN_WORDS, n_lost):
-        return rich
+        return f"{rich}\n{plain}" if _is_most(n_lost, plain_words) else rich
     # A stub may be longer than the text that it stands for.
-    is_another_text = 2 * n_added > len(rich_words) and n_added > _MIN_WORDS
-    return f"{plain}\n{rich}" if is_another_text else plain
+    return f"{plain}\n{rich}" if _is_most(n_added, rich_words) else plain
 
 
 def file_name(subject: str) -> str:
@@ -224,7 +228,15 @@ class _Parts:
         text = _decoded_text(part, self._budget)
         if kind == "text/html":
             return _squeeze_blank_lines(extract_html(text, "html").text)
+        text = _UUENCODED.sub(self._attach_uuencoded, text) if "begin " in text else text
         return _join_flowed_lines(text) if _is_flowed(part) else text
+
+    def _attach_uuencoded(self, block: re.Match[str]) -> str:
+        part = Message()
+        part["Content-Transfer-Encoding"] = "x-uuencode"
+        part.set_payload(f"begin 644 file\n{block[2].rstrip()}\nend\n")
+        self._attachments.append(_Attachment(block[1].strip() or "file", part))
+        return ""
 
     def _signed_body(self, part: Message, kind: str) -> str:
         """Return the text of a signed part and collect its attachments; an encrypted part is unreadable."""
@@ -242,6 +254,10 @@ class _Parts:
             children.sort(key=lambda child: child.get_content_type() != "text/plain")
         bodies = [body for body in map(self.body_of, children) if body.strip()]
         return reduce(fuller_text, bodies) if is_alternative and bodies else "\n".join(bodies)
+
+
+def _is_most(n_words: int, words: set[str]) -> bool:
+    return n_words > max(_MIN_WORDS, len(words) / 2)
 
 
 def _distinct_words(text: str) -> set[str]:

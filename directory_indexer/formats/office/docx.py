@@ -22,6 +22,7 @@ from directory_indexer.formats.draft import MAX_COLUMN_SPAN, Draft, span
 from directory_indexer.formats.office.docx_styles import ParagraphForm, Styles, read_styles
 from directory_indexer.formats.office.ooxml_parts import Formulas, drawing_texts, read_properties
 from directory_indexer.formats.packages import Package, Relation
+from directory_indexer.formats.raised_marks import InlineText
 from directory_indexer.formats.xml_events import read_xml
 
 with lazily:
@@ -69,7 +70,11 @@ def read_docx(package: Package, main: str) -> Document:
     parts = {relation.role: relation.part for relation in relations}
     styles = read_styles(package, parts)
     body = DocxBody(
-        draft, styles, read_notes(package, parts), partial(_included_blocks, package, by_id), package.addresses(main)
+        draft,
+        styles,
+        read_notes(package, parts, styles),
+        partial(_included_blocks, package, by_id),
+        package.addresses(main),
     )
     problem = read_xml(package.pieces(main), body, skipped=SKIPPED)
     body.write_unplaced_notes()
@@ -104,7 +109,7 @@ class DocxBody:
         self._story = story = BlockBuilder(partial(write_block, draft=draft))
         self._forms: list[ParagraphForm] = []
         self._is_text = False
-        self._is_superscript = False
+        self._run = _Run(styles)
         self._descriptions: set[str] = set()
         self._drop_down = _DropDown()
         self._is_field_code = False
@@ -114,10 +119,6 @@ class DocxBody:
             "p": self._begin_paragraph,
             "pStyle": lambda attributes: self._set_form(style=attributes.get("val", "")),
             "outlineLvl": lambda attributes: self._set_form(outline=attributes.get("val", "")),
-            "r": lambda _: self._set_superscript(""),
-            "rStyle": lambda attributes: self._set_superscript(styles.alignment(attributes.get("val", ""))),
-            "vertAlign": lambda attributes: self._set_superscript(attributes.get("val", "")),
-            "position": lambda attributes: self._set_superscript(_alignment_at(attributes.get("val", ""))),
             "numId": lambda attributes: self._set_form(numbering=attributes.get("val", "")),
             "ilvl": lambda attributes: self._set_form(depth=attributes.get("val", "")),
             "sym": lambda attributes: story.write(_symbol(attributes)),
@@ -141,6 +142,7 @@ class DocxBody:
             "ddList": lambda _: self._drop_down.begin(),
             "result": lambda attributes: self._drop_down.choose(attributes.get("val", "")),
             "listEntry": lambda attributes: self._drop_down.add(attributes.get("val", "")),
+            **self._run.starts,
             **formulas.starts,
         }
         self._ends: dict[str, Callable[[], None]] = {
@@ -165,10 +167,8 @@ class DocxBody:
 
     def text(self, text: str) -> None:
         """Handle a run of text."""
-        if self._is_text and self._is_superscript:
-            self._story.write_superscript(text)
-        elif self._is_text:
-            self._story.write(text)
+        if self._is_text:
+            self._run.write(text, self._story)
         elif self._is_field_code and len(self._field_code) < _MAX_FIELD_CODE:
             self._field_code += text
 
@@ -225,9 +225,6 @@ class DocxBody:
         if self._forms:
             self._forms[-1] = self._forms[-1]._replace(**form)
 
-    def _set_superscript(self, alignment: str) -> None:
-        self._is_superscript = alignment == "superscript"
-
     def _skip_columns(self, attributes: dict[str, str]) -> None:
         self._story.tables.begin_cell(span(attributes.get("val", ""), MAX_COLUMN_SPAN))
         self._story.tables.end_cell()
@@ -246,6 +243,29 @@ class DocxBody:
         self._story.tables.end()
 
 
+class _Run:
+    """The formatting of a run of text."""
+
+    def __init__(self, styles: Styles) -> None:
+        self._is_superscript = False
+        self.starts: dict[str, Callable[[dict[str, str]], None]] = {
+            "r": lambda _: self._align(""),
+            "rStyle": lambda attributes: self._align(styles.alignment(attributes.get("val", ""))),
+            "vertAlign": lambda attributes: self._align(attributes.get("val", "")),
+            "position": lambda attributes: self._align(_alignment_at(attributes.get("val", ""))),
+        }
+
+    def write(self, text: str, into: BlockBuilder | InlineText) -> None:
+        """Write text of the run."""
+        if self._is_superscript:
+            into.write_superscript(text)
+        else:
+            into.write(text)
+
+    def _align(self, alignment: str) -> None:
+        self._is_superscript = alignment == "superscript"
+
+
 def _symbol(attributes: dict[str, str]) -> str:
     """Return the Greek letter that stands at a place in the font Symbol; other symbols are ornaments."""
     place = attributes.get("char", "")[-2:].lower()
@@ -262,9 +282,9 @@ def _address_of(field_code: str) -> str:
     return match[1] if match else ""
 
 
-def read_notes(package: Package, parts: dict[str, str]) -> dict[NoteKey, str]:
+def read_notes(package: Package, parts: dict[str, str], styles: Styles) -> dict[NoteKey, str]:
     """Return the notes of a document, each on one line; a comment begins with its author."""
-    notes = _Notes()
+    notes = _Notes(styles)
     for role, usual in _PARTS.items():
         read_xml(package.pieces(parts.get(role, usual)), notes, skipped=SKIPPED)
     return {key: text for key, text in notes.by_key.items() if text}
@@ -340,10 +360,11 @@ class _DropDown:
 
 
 class _Notes:
-    def __init__(self) -> None:
+    def __init__(self, styles: Styles) -> None:
         self.by_key: dict[NoteKey, str] = {}
         self._key: NoteKey | None = None
-        self._pieces: list[str] = []
+        self._text = InlineText()
+        self._run = _Run(styles)
         self._is_text = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -351,18 +372,21 @@ class _Notes:
             # Word stores the separator lines between text and notes as notes, too.
             self._key = (name, attributes.get("id", "")) if attributes.get("type", "normal") == "normal" else None
             author = attributes.get("author", "")
-            self._pieces = [f"{author}: "] if author and name == "comment" else []
+            self._text.take()
+            self._text.write(f"{author}: " if author and name == "comment" else "")
         elif name == "t":
             self._is_text = True
         elif name in _BREAKS:
-            self._pieces.append(" ")
+            self._text.write(" ")
+        elif begin := self._run.starts.get(name):
+            begin(attributes)
 
     def text(self, text: str) -> None:
         if self._is_text:
-            self._pieces.append(text)
+            self._run.write(text, self._text)
 
     def end(self, name: str) -> None:
         if name == "t":
             self._is_text = False
         elif name in _NOTE_ROLES and self._key:
-            self.by_key[self._key] = " ".join("".join(self._pieces).split())
+            self.by_key[self._key] = " ".join(self._text.take().split())

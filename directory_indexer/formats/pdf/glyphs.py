@@ -23,7 +23,7 @@ from string import ascii_lowercase
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf, pymupdf
-from directory_indexer.formats.raised_marks import is_mark, is_mark_after, is_mark_before
+from directory_indexer.formats.raised_marks import NAME_OF_TWO_LETTERS, is_mark, is_mark_after, is_mark_before
 
 Blocks = Sequence[dict[str, Any]]
 
@@ -37,7 +37,7 @@ _MIN_LETTER_GAP: Final = 0.45
 
 _LETTER_SPACED: Final = re.compile(r" \w(?: \w){3}\b")
 _MAY_BE_MARK: Final = re.compile(
-    r"\d(?:(?<=[^\W\d_]{3}\d)|(?<=[^\W\d_]{3}[.,;)]\d)|(?<=\b[A-Z][a-z]\d)"
+    rf"\d(?:(?<=[^\W\d_]{{3}}\d)|(?<=[^\W\d_]{{3}}[.,;)]\d)|(?<={NAME_OF_TWO_LETTERS}\d)"
     r"|(?<=[CHMNO] \d)|(?<=(?:Al|Ca|Fe|Na|Si|Ti) \d))"
     r"\d{0,2}[a-z]?(?:[,\u2013-]\s?(?:\d{1,3}[a-z]?|[a-z]))*(?!\w)"
     r"|[TS]M(?<=[^\W\d_]{3}\wM)(?!\w)"

@@ -69,6 +69,7 @@ def mail(body: bytes, charset: str, *, subject: bytes = b"Plan") -> bytes:
         ("euc-jp", "会議は①に延期".encode("euc_jis_2004"), "会議は①に延期"),
         ("big5", "會議延期到下星期四 啫喱".encode("big5hkscs"), "延期到下星期四 啫喱"),
         ("ISO-2022-JP", b"\x1b$B-!-j\x1b(B\x1b$B3t<02q<R$N8+@Q\x1b(B", "①㈱株式会社の見積"),
+        ("hz-gb-2312", b"~{;aRiMF3Y~}~~ HZ\n", "会议推迟~ HZ"),
         ("ISO-2022-JP", b"\x1b(I1\x1b(B\x1b$B3t<0\xff2q<R\x1b(B", "株式"),
     ],
 )

@@ -101,6 +101,12 @@ def test_a_declared_encoding_is_what_browsers_take_it_for(label: str, encoding: 
     assert decode(source.encode(encoding)) == source
 
 
+def test_chinese_in_ascii_is_decoded_where_the_page_declares_it() -> None:
+    page = '<meta http-equiv="Content-Type" content="text/html; charset=hz-gb-2312"><p>~{;aRiMF3Y~}</p>'
+    assert "<p>会议推迟</p>" in decode(page.encode())
+    assert "~{;aRiMF3Y~}" in decode(page.replace("hz-gb-2312", "us-ascii").encode())
+
+
 def test_a_byte_that_does_not_fit_the_declared_encoding_costs_one_character() -> None:
     source = f"# coding: gbk\n{CHINESE}".encode("gbk")
     assert decode(source + b"\xff\n" + CHINESE.encode("gbk")) == f"# coding: gbk\n{CHINESE}\ufffd\n{CHINESE}"
@@ -179,6 +185,14 @@ def test_text_that_nuls_fill_up_or_part_is_text(content: bytes) -> None:
     assert "restarted after crash" in decode(content)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("line", ["the server started\r\n", "сервер запущен заново\r\n"])
+@pytest.mark.parametrize(("mark", "n_before"), [("", 0), ("", 3), ("\ufeff", 0), ("\ufeff", 3), ("", 2000)])
+def test_a_log_of_wide_characters_may_have_a_hole_of_nuls(encoding: str, line: str, mark: str, n_before: int) -> None:
+    log = (mark + line * n_before).encode(encoding) + b"\0" * 4096 + (line * 400).encode(encoding)
+    assert decode(log).split() == (line * (n_before + 400)).split()
+
+
 @pytest.mark.parametrize("n_nuls", [1, 2, 3])
 def test_a_short_text_with_nuls_is_never_taken_for_utf16(n_nuls: int) -> None:
     text = "a line of thirty characters ..\n" * 10
@@ -225,6 +239,8 @@ def binary_samples() -> list[tuple[bytes, str]]:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + noise(500), "Microsoft Office document or other OLE file"),
         (noise(5000), "unknown binary format"),
         (b"\0\1\2\3" * 1000, "unknown binary format"),
+        (b"\0" * 4096, "unknown binary format"),
+        (b"\xff\xfe" + b"\0" * 4096, "unknown binary format"),
         (b"\1field\0" * 100, "unknown binary format"),
         (b"#!/bin/sh\n" + b"echo installing\n" * 100 + noise(500_000), "unknown binary format"),
     ]

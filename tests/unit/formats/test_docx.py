@@ -330,6 +330,19 @@ def test_a_raised_mark_is_no_part_of_a_word() -> None:
     )
 
 
+def test_a_raised_mark_within_a_note_is_no_part_of_a_word() -> None:
+    raised = '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>4</w:t></w:r>'
+    own_mark = '<w:r><w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr><w:footnoteRef/></w:r>'
+    note = f"<w:p>{own_mark}{run('The quokka')}{raised}{run(' of 10 m')}{raised}{run(' sleeps.')}</w:p>"
+    document = read(
+        docx(
+            f'<w:p>{run("Claim")}<w:r><w:footnoteReference w:id="2"/></w:r></w:p>',
+            related={"footnotes": f'<w:footnotes><w:footnote w:id="2">{note}</w:footnote></w:footnotes>'},
+        )
+    )
+    assert document.text == "Claim[^1]\n\n[^1]: The quokka 4 of 10 m4 sleeps.\n"
+
+
 def test_a_greek_letter_of_the_font_of_symbols_is_that_letter() -> None:
     symbols = [("Symbol", "F06D"), ("Symbol", "F057"), ("Wingdings", "F0FE"), ("Symbol", "F0E2")]
     written = "".join(f'<w:r><w:sym w:font="{font}" w:char="{place}"/></w:r>' for font, place in symbols)

@@ -235,6 +235,8 @@ RAISED = [
     ("10<sup>6</sup> km<sup>2</sup>, Km<sup>2</sup> of H<sub>2</sub>O", "106 km2, Km2 of H2O"),
     ("the 1<sup>st</sup> of XIX<sup>e</sup> and <sup>14</sup>C", "the 1st of XIXe and 14C"),
     ("it is <sup>1</sup> alone", "it is 1 alone"),
+    ("cos<sup>2</sup> x of the cosmos<sup>2</sup>", "cos2 x of the cosmos 2"),
+    ("Rn<sup>2</sup>, V/Hz<sup>2</sup> and Pa<sup>2</sup> by Ng<sup>2</sup>", "Rn2, V/Hz2 and Pa2 by Ng 2"),
     ("the Quokka<sup>TM</sup> of Wu<sup>1,2*</sup>", "the Quokka TM of Wu 1,2*"),
     ("<sup>a</sup>Department of M<sup>c</sup>Donald, M<sup>me</sup> Li", "a Department of McDonald, Mme Li"),
 ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import io
 from email.message import EmailMessage
 from typing import TYPE_CHECKING
@@ -142,6 +143,15 @@ def test_of_a_body_in_two_forms_that_say_different_things_both_are_read() -> Non
     assert "The aviary stays closed on Monday." in text
 
 
+def test_a_plain_form_that_says_something_else_is_read_behind_the_fuller_one() -> None:
+    message = mail("Just a fallback for those old terminals.\n")
+    message.add_alternative(f"<p>The aviary {' '.join(f'kea{number}' for number in range(20))}.</p>", subtype="html")
+
+    text = read(message.as_bytes())[0].text
+
+    assert text.index("kea19") < text.index("Just a fallback")
+
+
 def test_a_body_in_html_alone_is_read_without_its_tags() -> None:
     message = mail()
     message.set_content("<html><style>p{}</style><p>In <b>HTML</b>.</p></html>", subtype="html")
@@ -164,6 +174,37 @@ def test_attachments_are_members() -> None:
     assert members[0].content == b"a,b\n1,2\n"
     assert b"Inside." in members[1].content
     assert "Inside" not in document.text
+
+
+def uuencoded(name: str, content: bytes, end: str = "`\nend\n") -> str:
+    lines = (binascii.b2a_uu(content[at : at + 45], backtick=True) for at in range(0, len(content), 45))
+    return f"begin 644 {name}\n{b''.join(lines).decode()}{end}"
+
+
+def test_a_file_in_a_body_is_an_attachment_and_no_text() -> None:
+    first, second = b"a,b\n" * 40, bytes(range(256))
+    body = f"See the two files.\n{uuencoded('März.csv', first)}\nand\n{uuencoded('b.bin', second, 'end')}\nAnn\n"
+    document, members = read(mail(body).as_bytes())
+
+    assert document.text.split("\n\n", 1)[1].split() == ["See", "the", "two", "files.", "and", "Ann"]
+    assert [(member.name, member.content) for member in members] == [("März.csv", first), ("b.bin", second)]
+
+
+def test_a_file_in_a_body_that_is_cut_off_is_as_long_as_it_is() -> None:
+    document, [member] = read(mail(uuencoded("a.csv", b"a,b\n" * 30, "")[:-2]).as_bytes())
+
+    assert "begin" not in document.text
+    assert member.content.startswith(b"a,b\n" * 22)
+
+
+@pytest.mark.parametrize(
+    "body", ["begin 644 words\nwith no data\nend\n", "begin 644 a\n" * 3 + "MORE\n", "begin\nend\n"]
+)
+def test_words_that_begin_like_a_file_are_words(body: str) -> None:
+    document, members = read(mail(body).as_bytes())
+
+    assert document.text.endswith(body)
+    assert members == []
 
 
 def test_an_attached_message_may_be_encoded_like_a_file() -> None:

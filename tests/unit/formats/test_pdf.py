@@ -524,6 +524,10 @@ def spans_at(paper: Paper, y: float, *spans: str | tuple[str, tuple[float, float
         (["Section", (" overview of the report2", SMALL)], "Section overview of the report2"),
         (["10", ("3", RAISED), " km", ("2", AS_LARGE), " of the island"], "103 km2 of the island"),
         (["dated by ", ("14", RAISED), "C alone"], "dated by 14C alone"),
+        (
+            ["of Quokka", ("2", RAISED), " in Rn", ("2", RAISED), " at 5 Pa", ("2", RAISED)],
+            "of Quokka in Rn2 at 5 Pa2 2",
+        ),
         (["on the 1", ("st", RAISED), " to the 22", ("nd", AS_LARGE)], "on the 1st to the 22nd"),
         (["CO", ("2", LOWERED), " and H", ("2", LOWERED), "O with Quokka", ("2", RAISED)], "CO2 and H2O with Quokka 2"),
     ],
