@@ -253,6 +253,7 @@ def test_a_document_is_deleted_for_every_verb_while_others_write(site: Site) -> 
     sent = site.send("# Whinchat\n\nThe whinchat perches on gorse.", id="whinchat", wait="complete").json
     site.send("# Stonechat\n\nThe stonechat perches on gorse, too.", id="stonechat", wait="complete")
     (path,) = (file["path"] for file in _lines(site, "whinchat perches"))
+    n_before = _n_notes(site)
     with site.write_lock():
         assert site.ask("DELETE", f"documents/{sent['doc_id']}?collection=birds").status == 202
         assert _lines(site, "whinchat") == []
@@ -265,6 +266,11 @@ def test_a_document_is_deleted_for_every_verb_while_others_write(site: Site) -> 
         )
         assert facets.json["facets"]["types"] == {"markdown": 1}
     assert site.found("gorse") == ["stonechat.md"]
+
+
+def _n_notes(site: Site) -> int:
+    facets = {"query": "gorse", "collection": "birds", "facets": True, "mode": "keyword"}
+    return int(site.ask("POST", "search", facets).json["facets"]["types"]["markdown"])
 
 
 def _lines(site: Site, pattern: str) -> Any:

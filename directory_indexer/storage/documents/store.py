@@ -11,7 +11,6 @@ a vector whose chunk is deleted is recorded as stale, with the hash of its text,
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import re
 import sqlite3
@@ -102,8 +101,8 @@ class DocStore:
 
     def hiding(self, directories: Callable[[], Sequence[FilePath]]) -> DocStore:
         """Return the same database for readers, without the files in some directories, asked for at each snapshot."""
-        visible = copy.copy(self)
-        visible._hidden = directories  # noqa: SLF001 - of the same class
+        visible = DocStore.__new__(DocStore)
+        vars(visible).update(vars(self), _hidden=directories)
         return visible
 
     @contextlib.contextmanager
