@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_words, transliterate_umlauts
@@ -97,14 +98,19 @@ def _has_in_order(name: str, words: Iterable[str]) -> bool:
 
 
 def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch | None:
-    parts = {*own, *extra_words(name)}
-    if not name.isascii():
-        parts.update(split_into_words(transliterate_umlauts(name.casefold())))
+    parts = {*own, *_extra_words_of_name(name)}
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
     if None not in matches:
         return max(match for match in matches if match is not None)
     is_begun = typed.is_unfinished and len(typed.text) >= _MIN_PREFIX_LENGTH and name.casefold().startswith(typed.text)
     return NameMatch.BEGINNINGS if is_begun else None
+
+
+@lru_cache(maxsize=1 << 14)
+def _extra_words_of_name(name: str) -> frozenset[str]:
+    """Return the words under which a name is found beside its own; asked for at each key that is typed."""
+    transliterated = () if name.isascii() else split_into_words(transliterate_umlauts(name.casefold()))
+    return frozenset((*extra_words(name), *transliterated))
 
 
 def _word_match(typed: TypedName, at: int, parts: Iterable[str]) -> NameMatch | None:

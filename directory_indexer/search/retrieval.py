@@ -244,7 +244,7 @@ def retrieve_and_rank(
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
     # By words alone, one list has the candidates of two: penalised passages, such as tests, take up half of the first.
-    n_first = DEPTH * (1 + (request.mode is SearchMode.KEYWORD))
+    n_first = DEPTH * (1 + (request.mode is SearchMode.KEYWORD and not request.is_unfinished))
     depth = -(-limit // n_first) * n_first
     while True:
         lists = inquiry.lists(depth)
