@@ -243,8 +243,10 @@ def retrieve_and_rank(
 ) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
-    # By words alone, one list has the candidates of two: penalised passages, such as tests, take up half of the first.
-    n_first = DEPTH * (1 + (request.mode is SearchMode.KEYWORD and not request.is_unfinished))
+    # By words alone, one list has the candidates of two, as penalised passages such as tests fill half of it. While a
+    # word is being typed, there is less time.
+    is_alone = request.mode is SearchMode.KEYWORD and not request.is_unfinished
+    n_first = 2 * DEPTH if is_alone else DEPTH
     depth = -(-limit // n_first) * n_first
     while True:
         lists = inquiry.lists(depth)

@@ -315,7 +315,7 @@ def uncovered_directory_note(app: App) -> Iterator[Note]:
 
 
 def _tracked_directories(app: App) -> list[FilePath]:
-    with app.visible.snapshot() as snapshot:
+    with app.docstore.snapshot() as snapshot:
         return list(snapshot.directories.all())
 
 
