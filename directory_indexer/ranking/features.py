@@ -118,6 +118,7 @@ class Matcher:
         self._typed = TypedWords(plan.typed) if plan.typed else None
         self._extra = ExtraWords(self._known.union(*(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
+        self._rare_names = [index for index, term in enumerate(plan.terms) if term.typed in plan.rare_names]
 
     def match(self, text: str, *, names: str, beside: Sequence[str] = ()) -> TextMatch:
         """Count the terms in one passage; `names` is the text above it: heading, title, path.
@@ -284,6 +285,10 @@ class Matcher:
         """Return the weight of the query's names that a passage has, as a share of all terms."""
         has = [index for index in self._names if match.counts[index] or match.named[index]]
         return self._weight(has) / match.total_weight if has else 0.0
+
+    def has_rare_name(self, match: TextMatch) -> bool:
+        """Whether a passage has a name of the query that hardly any other has."""
+        return any(match.counts[index] for index in self._rare_names)
 
     def evidence(self, match: TextMatch, *, frequency: float) -> float:
         """Return the strength of the keyword evidence for a passage, which depends less on query length than a share.

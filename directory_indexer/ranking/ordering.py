@@ -72,6 +72,8 @@ def rank(
     best_matches = sorted(bands[0], key=lambda match: -match.score - match.penalty)
     by_itself = _best_quality(best_matches)
     quality = recalibrated_quality(by_itself, plan, best_matches, similarity_of)
+    if quality < _MIN_GOOD_QUALITY and any(match.has_rare_name for match in bands[0]):
+        bands[0], quality = _put_rare_names_first(bands[0]), _QUALITY_IF_NAMED
     ordered = [entry for band in bands for entry in _apply_same_file_penalty(band)]
     hidden = Counter(match.candidate.path for _, match in ordered[limit:])
     # A passage that ranks behind code for its kind alone keeps its score.
@@ -94,6 +96,19 @@ def rank(
         for capped, (score, match) in zip(accumulate(scores, min), ordered[:limit], strict=False)
     )
     return Ranking(hits, is_weak=quality < _MIN_GOOD_QUALITY)
+
+
+def _put_rare_names_first(matches: Sequence[ScoredCandidate]) -> list[ScoredCandidate]:
+    """Return the matches with those first that have a rare name of the query: evidence where nothing else is good."""
+    return sorted(
+        (
+            match._replace(score=match.score + _RARE_NAME, signals=(*match.signals, ("rare_name", _RARE_NAME)))
+            if match.has_rare_name
+            else match
+            for match in matches
+        ),
+        key=lambda match: not match.has_rare_name,
+    )
 
 
 def _best_quality(best_matches: Sequence[ScoredCandidate]) -> float:
@@ -226,6 +241,9 @@ _MIN_GOOD_QUALITY: Final = 0.3
 """Separates queries that the corpus answers from others; docs/ranking-results.md has false alarms and misses.
 
 The best of few chunks is less similar by chance than the best of many, so a lower similarity is still significant."""
+
+_RARE_NAME: Final = 1.0
+_QUALITY_IF_NAMED: Final = 0.32
 
 
 SimilarityFunction = Callable[[str, Sequence[str]], float | None]

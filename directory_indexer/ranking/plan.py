@@ -85,6 +85,8 @@ class MatchPlan(NamedTuple):
     typed: tuple[TypedWord, ...] = ()
     row: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
+    rare_names: frozenset[str] = frozenset()
+    """The terms that are names and in so few chunks that these are hardly there by chance."""
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -131,6 +133,7 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
         typed=typed,
         row=row,
         exact=tuple(filter(None, (_expression((*required, clause), forbidden, "") for clause in exact if clause))),
+        rare_names=_rare_names(query, planned),
     )
 
 
@@ -145,6 +148,20 @@ def _plan_typed(
     if query.is_question or is_sentence or query.alternatives or len(significant) > _MAX_TYPED_WORDS:
         return ()
     return tuple(_typed_word(word, by_word[word], vocabulary) for word in significant)
+
+
+def _rare_names(query: Query, planned: Sequence[TermQuery]) -> frozenset[str]:
+    """Return the names in few chunks: letters with digits, and the proper names of a question that is about them.
+
+    At least half of its words are proper names, and most of these are among them: one of several is there by chance.
+    """
+    names = query.proper_names
+    proper = [part.term for part in planned if part.term.typed in names]
+    rare = {part.term.typed for part in planned if 0 < part.term.n_chunks <= _MAX_RARE_CHUNKS}
+    n_rare = sum(term.typed in rare for term in proper)
+    is_about_names = 2 * len(proper) >= len(planned) and 2 * n_rare > len(proper)
+    codes = filter(_LETTERS_WITH_DIGITS.fullmatch, rare)
+    return frozenset((*codes, *(term.typed for term in proper if is_about_names and term.typed in rare)))
 
 
 def _typed_word(word: QueryWord, planned: Sequence[TermQuery], vocabulary: Vocabulary) -> TypedWord:
@@ -381,6 +398,7 @@ _MAX_FILLERS: Final = 1
 _MAX_ROW_CHUNKS: Final = 5000
 """Checking the positions of a row takes a few µs for each chunk with its rarest word."""
 
+_LETTERS_WITH_DIGITS: Final = re.compile(r"(?=.*\d)(?=.*[^\W\d_])\w+")
 _SIGNS_AROUND: Final = re.compile(r"^\W+|\W+$")
 
 

@@ -132,6 +132,13 @@ class Query(NamedTuple):
         """Whether all its words are names, whose spelling matters and whose meaning no model knows."""
         return bool(self.words) and all(word.is_name for word in self.words)
 
+    @property
+    def proper_names(self) -> frozenset[str]:
+        """The words that are capitalised within a sentence, in lower case; none where most words are."""
+        words = _WORD.findall(self.meaning)
+        names = frozenset(match.lower() for match in _CAPITALISED_WITHIN.findall(self.meaning))
+        return names if 2 * sum(word[0].isupper() for word in words) < len(words) else frozenset()
+
 
 def parse_query(text: str, *, as_words: frozenset[str] = frozenset()) -> Query:
     """Parse a query; every string is valid. Filters that are written like one of `as_words` are words."""
@@ -292,6 +299,8 @@ _PIECE_PATTERN: Final = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _NAME: Final = re.compile(r"\d|_|[a-z][A-Z]|\b[A-Z]{2}")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_CAPITALISED_WITHIN: Final = re.compile(r"(?<=[^.?!:] )[^\W\d_a-z][^\W\d_]+")
 _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
 _QUESTION_WORDS: Final = frozenset(

@@ -28,7 +28,8 @@ class ScoredCandidate(NamedTuple):
 
     `penalty` is its penalty for accompanying code, `named` the share of the query that its file name or title has, and
     `coverage` the share of the query's information that the passage has. If it `is_readable`, its quality rests on its
-    cosine, too. `rare` are the typed words in it that hardly any other passage has.
+    cosine, too. `rare` are the typed words in it that hardly any other passage has, and it
+    `has_rare_name` if it has such a name of a question.
     """
 
     candidate: Candidate
@@ -40,6 +41,7 @@ class ScoredCandidate(NamedTuple):
     coverage: float = 0.0
     is_readable: bool = False
     rare: frozenset[str] = frozenset()
+    has_rare_name: bool = False
 
 
 def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Model) -> list[ScoredCandidate]:
@@ -116,6 +118,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
                 coverage=matches[at].coverage,
                 is_readable=readable[at],
                 rare=matches[at].rare,
+                has_rare_name=bool(has_keywords) and matcher.has_rare_name(matches[at]),
             )
         )
     return sorted(scored, key=lambda entry: (-entry.score, tie_breaker(entry.candidate)))

@@ -162,3 +162,20 @@ def test_a_business_period_is_also_its_year(period: str, year: str) -> None:
 @pytest.mark.parametrize("name", ["log4j", "FY201", "FY20190", "10K", "Q52019"])
 def test_other_names_with_digits_are_no_period(name: str) -> None:
     assert all("2019" not in term.forms for term in plan_match(parse_query(name), Words({"2019": 5})).terms)
+
+
+@pytest.mark.parametrize(
+    ("question", "rare"),
+    [
+        ("I want articles written by Zebra or Udo Kiwi", {"zebra", "kiwi"}),
+        ("I want all articles on the language el1, as it was known", {"el1"}),
+        ("Where does Zebra keep its articles on interesting languages?", set()),  # its subject is something else
+        ("articles by Zebra, Udo, Anna or Bert", set()),  # one of many names, by chance
+        ("Articles By Zebra And Kiwi In Full", set()),  # every word is capitalised
+        ("I want articles written by Kernel or Zebra", set()),  # one of two
+        ("the answer was 1987 in most of the articles", set()),
+    ],
+)
+def test_rare_names_of_a_question_are_evidence_if_it_is_about_them(question: str, rare: set[str]) -> None:
+    counts = {"zebra": 1, "kiwi": 2, "kernel": 3, "el1": 1, "1987": 1, "articles": 40}
+    assert plan_match(parse_query(question), Words(counts)).rare_names == rare

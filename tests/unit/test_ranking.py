@@ -425,6 +425,24 @@ def test_a_rare_name_in_a_question_beats_a_passage_about_its_subject() -> None:
     assert dict(ranking.hits[0].explanation.signals)["names"] > 0
 
 
+def test_where_nothing_is_good_a_rare_name_of_the_question_is() -> None:
+    plan = PLAN._replace(rare_names=frozenset(["rotate"]))
+    far = [candidate("near", "carrots", meaning=0.18), candidate("named", "rotate soup", words=0.1, meaning=0.02)]
+    ranking = rank(plan, far, limit=5, model=EMBEDDED_MODEL)
+    assert [hit.chunk_id for hit in ranking.hits] == [b"named", b"near"]
+    assert not ranking.is_weak
+    assert rank(PLAN, far, limit=5, model=EMBEDDED_MODEL).is_weak
+
+
+def test_a_rare_name_moves_nothing_in_a_good_answer() -> None:
+    candidates = [
+        candidate("about", CREDENTIALS, meaning=0.8),
+        candidate("named", "rotate soup", words=0.1, meaning=0.02),
+    ]
+    named = rank(PLAN._replace(rare_names=frozenset(["rotate"])), candidates, limit=5, model=EMBEDDED_MODEL)
+    assert named == rank(PLAN, candidates, limit=5, model=EMBEDDED_MODEL)
+
+
 def test_a_long_question_is_not_weak_because_no_passage_has_all_of_its_words() -> None:
     """What a passage has counts against what chance would give it, not against all that was asked."""
     long = "rotate signing keys " + " ".join(f"word{chr(97 + n)}x" for n in range(9))
