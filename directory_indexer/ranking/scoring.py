@@ -262,7 +262,7 @@ _MIN_QUALITY_IF_EXACT: Final = 0.5
 """The minimum quality of a passage that contains what was typed."""
 
 _NAMES: Final = 0.2
-_FILE_NAME: Final = 0.1
+_FILE_NAME: Final = 0.12
 
 _DEFAULT_LANGUAGE: Final = "english"
 """The language of passages whose own is unknown."""

@@ -244,7 +244,7 @@ def test_an_answer_is_good_when_what_stands_behind_the_code_is() -> None:
 def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
-    notes = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.62)
+    notes = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.66)
     more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=0.1, is_code=True)
     assert order(PLAN, code, made, notes, more)[:3] == [b"code", b"notes", b"made"]
     asked = plan_match(parse_query("documentation of how we rotate keys"), Words())
@@ -255,7 +255,7 @@ def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() 
 
 def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
-    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.5)
+    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.52)
     changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
     more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=-0.3, is_code=True)
     assert order(PLAN, code, notes, changes, more)[:3] == [b"notes", b"code", b"changes"]
