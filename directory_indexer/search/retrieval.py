@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
@@ -243,16 +243,17 @@ def retrieve_and_rank(
 ) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
-    # By words alone, one list has the candidates of two, as penalised passages such as tests fill half of it. While a
-    # word is being typed, there is less time.
+    # While a word is being typed, there is less time.
     is_alone = request.mode is SearchMode.KEYWORD and not request.is_unfinished
     n_first = 2 * DEPTH if is_alone else DEPTH
     depth = -(-limit // n_first) * n_first
     while True:
         lists = inquiry.lists(depth)
-        bands = rank_bands(lists, n_first)
-        permitted = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, bands.keys()))
+        permitted = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, lists.by_words.keys() | lists.by_meaning))
         chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
+        first = [chunks[key] for key in list(lists.by_words)[:n_first] if key in chunks]
+        is_of_code = is_alone and _is_mostly_code(first)
+        bands = rank_bands(lists, 2 * DEPTH if is_of_code else DEPTH)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
             _candidate(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ())) for chunk in chunks.values()
@@ -262,6 +263,11 @@ def retrieve_and_rank(
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
             return RankedChunks(plan, chunks, ranking)
         depth *= 2
+
+
+def _is_mostly_code(chunks: Sequence[IndexedChunk]) -> bool:
+    """Whether half of the chunks are code: tests and examples, which are penalised, fill half of a list of them."""
+    return 2 * sum(chunk.facts.kind in GROUPS["code"] for chunk in chunks) >= len(chunks)
 
 
 def definition_candidates(
