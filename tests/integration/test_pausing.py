@@ -96,6 +96,15 @@ def test_a_paused_run_stops_and_goes_on_as_it_was_asked_for(gated: Index) -> Non
 
 
 @pytest.mark.timeout(60)
+def test_a_run_that_was_stopped_while_it_waited_ends_no_pause(gated: Index) -> None:
+    run_and(gated, lambda: pause(gated))
+    gated.indexer.index([], options=FORCED, listener=lambda _: None, stop_reason=lambda: Outcome.INTERRUPTED)
+    assert [paused.run_id for paused in control(gated).paused()] == [1]
+    assert resume(gated).n_pending == 0
+    gated.close()
+
+
+@pytest.mark.timeout(60)
 def test_nothing_starts_by_itself_while_a_run_is_paused(gated: Index) -> None:
     run_and(gated, lambda: pause(gated))
     own = IndexOptions(unless_paused=True)
