@@ -22,7 +22,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, Candidate, Explanation, Model, tie_breaker
 from directory_indexer.ranking.languages import NAMES_OF_ALL
 from directory_indexer.ranking.plan import MatchPlan
-from directory_indexer.ranking.scoring import ScoredCandidate, score_candidates
+from directory_indexer.ranking.scoring import FULL_COVERAGE, ScoredCandidate, score_candidates
 
 
 class Ranked(NamedTuple):
@@ -279,7 +279,7 @@ def _is_uncertain(quality: float, plan: MatchPlan, best: Sequence[ScoredCandidat
         and not plan.query.has_only_names
         and EMBEDDED_MODEL.reads(plan.query.language)
         and all(scored.candidate.cosine is None for scored in best)
-        and max(scored.coverage for scored in best[:_N_COMPARED_PASSAGES]) < _FULL_COVERAGE
+        and max(scored.coverage for scored in best[:_N_COMPARED_PASSAGES]) < FULL_COVERAGE
     )
 
 
@@ -295,4 +295,3 @@ _N_COMPARED_PASSAGES: Final = 10
 _HOPELESS_QUALITY: Final = 0.07
 _CERTAIN_QUALITY: Final = 0.9
 _FEW_TERMS: Final = 3
-_FULL_COVERAGE: Final = 0.999

@@ -104,7 +104,8 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
             if readable[at]
             else _keyword_quality(evidence[at], usual_length)
         )
-        if levels[at] >= NAMED_LEVEL and has_keywords:
+        has_all = levels[at] >= NAMED_LEVEL or (plan.typed and matches[at].coverage >= FULL_COVERAGE)
+        if has_all and has_keywords:
             quality = max(quality, _keyword_quality(evidence[at], usual_length), _MIN_QUALITY_IF_EXACT)
         score = math.fsum([value for _, value in signals])
         scored.append(
@@ -259,7 +260,9 @@ _BLURRED_LENGTH: Final = 1900
 _MIN_CODE_LENGTH: Final = 150
 _FOREIGN_COSINE: Final = 0.2
 _MIN_QUALITY_IF_EXACT: Final = 0.5
-"""The minimum quality of a passage that contains what was typed."""
+"""The minimum quality of a passage that contains what was typed, in these or other forms of its words."""
+
+FULL_COVERAGE: Final = 0.999
 
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.12

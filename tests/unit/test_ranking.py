@@ -425,6 +425,14 @@ def test_a_rare_name_in_a_question_beats_a_passage_about_its_subject() -> None:
     assert dict(ranking.hits[0].explanation.signals)["names"] > 0
 
 
+def test_a_passage_with_other_forms_of_all_words_is_good() -> None:
+    plan = plan_match(parse_query("signing keys"), Words())
+    forms = plan._replace(terms=tuple(term._replace(forms=frozenset(["sign", "key"])) for term in plan.terms))
+    far = [candidate("a", "sign the key " + "carrots " * 100, words=0.1, meaning=0.02), candidate("b", "soup")]
+    assert not rank(forms, far, limit=5, model=EMBEDDED_MODEL).is_weak
+    assert rank(plan, far, limit=5, model=EMBEDDED_MODEL).is_weak
+
+
 def test_where_nothing_is_good_a_rare_name_of_the_question_is() -> None:
     plan = PLAN._replace(rare_names=frozenset(["rotate"]))
     far = [candidate("near", "carrots", meaning=0.18), candidate("named", "rotate soup", words=0.1, meaning=0.02)]
