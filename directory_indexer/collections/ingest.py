@@ -86,6 +86,9 @@ class IngestRequest(NamedTuple):
     """The sender's id: sending the same id again replaces the document. The default is its URL or file name."""
 
     filename: str = ""
+    sender_path: str = ""
+    """The path of the file at the sender, which may show that it is a secret: `/etc/shadow`."""
+
     url: str = ""
     """The URL that a text comes from; its id is derived from that rather than from its file name."""
 
@@ -315,7 +318,8 @@ class DocumentIngest:
         ):
             policy = opened.app.policies.parse
             require_valid_metadata(request)
-            require_no_secrets(content.filename, {"title": request.title, **request.sender_metadata}, policy)
+            paths = (content.filename, request.sender_path)
+            require_no_secrets(paths, {"title": request.title, **request.sender_metadata}, policy)
             with spans.span("keep"), self._receive_content(opened, content) as received:
                 verdict = validate_content(
                     received.path,

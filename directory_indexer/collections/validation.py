@@ -11,7 +11,7 @@ import mimetypes
 import os
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -29,7 +29,7 @@ from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.secrets.redaction import secret_spans
 from directory_indexer.storage.registry.stored_documents import RESERVED_NAMES, StoredName
-from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
+from directory_indexer.walk.ignore import secret_kind_of_path
 
 _SEND_AGAIN_HINT = "take it out, and send the document again"
 
@@ -58,20 +58,18 @@ class ContentVerdict(NamedTuple):
         return added._replace(n_chunks=self.n_chunks + len(outcome.chunks), n_masked=self.n_masked + outcome.n_masked)
 
 
-def require_no_secrets(filename: str, metadata: Mapping[str, Any], policy: ParsePolicy) -> None:
-    """Refuse a secret by its name, and metadata that contain one.
+def require_no_secrets(paths: Iterable[str], metadata: Mapping[str, Any], policy: ParsePolicy) -> None:
+    """Refuse a secret by the names and paths of its file, and metadata that contain one.
 
     Raises:
         ContentRefusedError: there is a secret.
     """
     if policy.include_secrets:
         return
-    name = os.path.basename(filename.replace("\\", "/"))
-    decision = built_in_rules(include_secrets=False, include_hidden=True).decide(name, is_directory=False)
-    if kind := secret_kind_of_decision(decision) or likely_secret_kind(name):
-        raise ContentRefusedError(
-            RefusalReason.SECRET, f"'{name}' is a secret by its name: {kind}", hint=_SEND_AGAIN_HINT
-        )
+    for path in paths:
+        if kind := secret_kind_of_path(path.replace("\\", "/").replace("/", os.sep)):
+            message = f"'{os.path.basename(path)}' is a secret by its name: {kind}"
+            raise ContentRefusedError(RefusalReason.SECRET, message, hint=_SEND_AGAIN_HINT)
     if secret_spans("\n".join(f"{name}: {value}" for name, value in metadata.items())):
         raise ContentRefusedError(
             RefusalReason.SECRET, "the metadata of the document contain a secret", hint=_SEND_AGAIN_HINT

@@ -22,6 +22,7 @@ from directory_indexer.secrets.patterns import (
 )
 from directory_indexer.secrets.strength import (
     is_literal,
+    is_no_literal_secret,
     is_placeholder,
     is_strong,
     may_be_chosen_password,
@@ -85,10 +86,13 @@ def _device_spans(text: str) -> Iterator[SecretSpan]:
     words = chain.from_iterable(word.finditer(text) for word in _DEVICE_LINES)
     lines = sorted({line_start(text, word.start(), _MAX_LINE) for word in words})
     for match in chain(filter(None, (_DEVICE.match(text, start) for start in lines)), _COMMUNITY.finditer(text)):
-        if (may_be_password_argument(match[1]) or _NUMBER.fullmatch(match[1])) and not _COMMON_DEVICE_WORD.fullmatch(
-            match[1]
-        ):
-            yield SecretSpan(*match.span(1), PASSWORD)
+        value = match["value"]
+        if match.groupdict().get("form"):
+            is_secret = not is_no_literal_secret(value)
+        else:
+            is_secret = may_be_password_argument(value) or _NUMBER.fullmatch(value) is not None
+        if is_secret and not _COMMON_DEVICE_WORD.fullmatch(value):
+            yield SecretSpan(*match.span("value"), PASSWORD)
     for user in _SNMP_USER.finditer(text):
         for phrase in ("login", "privacy"):
             if user[phrase] and not is_placeholder(user[phrase]):
@@ -162,9 +166,12 @@ _DEVICE: Final = LazyPattern(
     r"|set (?:passwd|password|psksecret)(?: ENC)?"
     r"|[^\n]{0,80}?(?:password|community (?:read|write)) (?:irreversible-)?cipher"
     r"|crypto isakmp key|key-string|wpa-psk ascii|standby \d{1,3} authentication)"
-    r"(?: [0-9])?[ \t]{1,8}[\"']?([^\s\"']{4,256}+)"
+    r"(?P<form> [0-9])?[ \t]{1,8}[\"']?(?P<value>[^\s\"']{1,256}+)"
 )
-_COMMUNITY: Final = LazyPattern(r"(?i)(?:snmp[_ -]|ro|rw)community[ \t]{0,8}[=: ][ \t]{0,8}[\"']?([^\s\"';,]{4,64}+)")
+"""After a digit for the form of the value, such as 0 for plain text, any word is one: no sentence has it there."""
+_COMMUNITY: Final = LazyPattern(
+    r"(?i)(?:snmp[_ -]|ro|rw)community[ \t]{0,8}[=: ][ \t]{0,8}[\"']?(?P<value>[^\s\"';,]{4,64}+)"
+)
 _NUMBER: Final = LazyPattern(r"(?!(\d)\1*$)\d{6,20}")
 _SNMP_USER: Final = LazyPattern(
     r"(?i)createUser[ \t]{1,4}(?:-e[ \t]\S{1,64}[ \t]{1,4})?\S{1,64}[ \t]{1,4}(?:MD5|SHA[\d-]{0,4})[ \t]{1,4}"

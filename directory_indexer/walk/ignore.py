@@ -194,6 +194,13 @@ def built_in_rules(*, include_secrets: bool, include_hidden: bool) -> Rules:
     return Rules(sorted(layers, key=lambda source: source[0]))
 
 
+def secret_kind_of_path(path: str) -> str | None:
+    """Return the kind of secret that a path suggests, whatever the file holds."""
+    names = [name for name in path.split(os.sep) if name]
+    decision = built_in_rules(include_secrets=False, include_hidden=True).decide_path(names, is_directory=False)
+    return secret_kind_of_decision(decision) or likely_secret_kind(path)
+
+
 def likely_secret_kind(path: str) -> str | None:
     """Return the kind of secret that a path suggests, unless the content is harmless."""
     name = os.path.basename(path).lower()

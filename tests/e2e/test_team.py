@@ -94,9 +94,11 @@ def test_a_collection_tracks_directories_too(shell: Shell) -> None:
 def test_what_is_refused_says_why_and_the_rest_is_taken(shell: Shell) -> None:
     good = shell.write("good.md", "The grey heron waits.\n")
     empty, secret = shell.write("empty.md", " \n"), shell.write("secret.md", f"Log in with {SECRET} at once.\n")
-    answer = shell.json("add", good, empty, secret, "nowhere.md", "--create", "--collection", "birds", expect=1)
+    logins = shell.write(".docker/config.json", '{"auths": "none"}\n')
+    answer = shell.json("add", good, empty, secret, logins, "nowhere.md", "--create", "--collection", "birds", expect=1)
     assert [one["document"]["filename"] for one in answer["documents"]] == ["good.md"]
-    assert [one["source"].rsplit("/", 1)[-1] for one in answer["refused"]] == ["empty.md", "secret.md", "nowhere.md"]
+    refused = [one["source"].rsplit("/", 1)[-1] for one in answer["refused"]]
+    assert refused == ["empty.md", "secret.md", "config.json", "nowhere.md"]
     assert SECRET not in json.dumps(answer)
     assert "directory" in shell.run("add", shell.docs, "--collection", "birds", expect=2).stderr
     assert "--meta" in shell.run("add", good, "--meta", "nothing", expect=2).stderr

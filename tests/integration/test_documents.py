@@ -153,11 +153,21 @@ def test_secrets_that_are_allowed_are_masked_in_the_index_and_kept_in_the_origin
         assert file.read() == text
 
 
-@pytest.mark.parametrize("filename", ["id_rsa", ".env", "deep/.env.local", "home/.netrc"])
+@pytest.mark.parametrize(
+    "filename",
+    ["id_rsa", ".env", "deep/.env.local", "home/.netrc", "etc/shadow", "C:\\etc\\shadow", "x/.docker/config.json"],
+)
 def test_what_is_a_secret_by_its_name_is_refused(team: Team, filename: str) -> None:
     with pytest.raises(ContentRefusedError) as refused:
         team.ingesting.add_file([b"harmless words"], IngestRequest("birds", filename=filename))
     assert refused.value.reason is RefusalReason.SECRET
+
+
+@pytest.mark.parametrize("path", ["/etc/shadow", "/home/ann/.aws/credentials", "/home/ann/.ssh/config"])
+def test_the_path_of_a_file_shows_that_it_is_a_secret(team: Team, path: str) -> None:
+    request = IngestRequest("birds", filename="harmless.md", sender_path=path)
+    with pytest.raises(ContentRefusedError, match="is a secret by its name"):
+        team.ingesting.add_file([b"harmless words"], request)
 
 
 def test_what_is_said_of_a_document_must_hold_no_secret(team: Team) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 COLUMNS = [
     *(f"meta:{key}" for key in ("space", "suffix", "generation", "fingerprint", "left_suffix", "former_space")),
     *(f"meta:{key}" for key in ("words_removed_at", "words_drops", "rows_given", "plain_texts_until", "index_id")),
-    "directories.mounts",
+    *("directories.path", "directories.mounts"),
     "settled_directories.left_out",
     *(f"runs.{name}" for name in ("directories", "options", "verb", "phase", "origin", "outcome", "message")),
     *(f"runs.{name}" for name in ("started_at", "heartbeat_at", "files_done", "pid", "host")),
@@ -62,7 +62,22 @@ VALUES = st.one_of(
     st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False),
     _JSON.map(json.dumps),
-    st.sampled_from(["", "{", "[" * 5000, "1" * 5000, "-1", "1e999", '{"provider": 1}', "/../../x", "[[1, 2], [3]]"]),
+    st.sampled_from(
+        [
+            "",
+            "{",
+            "[" * 5000,
+            "1" * 5000,
+            "-1",
+            "1e999",
+            "\0",
+            "/a\0b",
+            "notes",
+            '{"provider": 1}',
+            "/../../x",
+            "[[1, 2], [3]]",
+        ]
+    ),
 )
 
 
@@ -199,7 +214,11 @@ def test_many_damaged_values_are_errors_that_can_be_mended(
 
 
 @pytest.mark.parametrize(
-    ("column", "value"), [("runs.directories", "{"), ("files.reason", "x"), ("meta:space", "{"), ("meta:suffix", "/..")]
+    ("column", "value"),
+    [
+        *(("runs.directories", "{"), ("files.reason", "x"), ("meta:space", "{"), ("meta:suffix", "/..")),
+        *(("directories.path", value) for value in ("", "/a\0b", "notes")),
+    ],
 )
 def test_the_doctor_repairs_a_damaged_value(pristine: Path, tmp_path: Path, column: str, value: str) -> None:
     shutil.copytree(pristine / "data", tmp_path / "data")

@@ -124,9 +124,9 @@ def _send(ingest: DocumentIngest, source: str, request: IngestRequest) -> "Inges
         raise UsageError(f"'{source}' is a directory", hint=f"dirindex index {source}{collection} tracks it")
     try:
         with Path(path).open("rb") as file:
-            return ingest.add_file(
-                read_pieces(file), request._replace(filename=request.filename or os.path.basename(path))
-            )
+            filename = request.filename or os.path.basename(path)
+            named_request = request._replace(filename=filename, sender_path=os.path.realpath(path))
+            return ingest.add_file(read_pieces(file), named_request)
     except FileNotFoundError as error:
         raise UsageError(f"'{source}' does not exist", hint="check the path; nothing was sent") from error
 

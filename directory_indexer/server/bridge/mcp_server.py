@@ -83,7 +83,7 @@ from directory_indexer.server.mcp.tool_results import arguments_schema, error_re
 from directory_indexer.server.process import NAME
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
-from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind, secret_kind_of_decision
+from directory_indexer.walk.ignore import secret_kind_of_path
 
 with lazily:
     from directory_indexer.policies import Policies
@@ -142,11 +142,8 @@ class LocalFiles:
             raise ContentRefusedError(RefusalReason.SECRET, "the name of the file holds a secret", hint="rename it")
         if any(lies_in(path, own) or _is_same_file(path, own) for own in self._private):
             raise UsageError(f"{display(path)} belongs to dirindex itself", hint="give another file")
-        rules = built_in_rules(include_secrets=False, include_hidden=True)
         for container in [path, *containers_around(path)]:
-            names = [name for name in container.split(os.sep) if name]
-            decision = rules.decide_path(names, is_directory=False)
-            if kind := secret_kind_of_decision(decision) or likely_secret_kind(container):
+            if kind := secret_kind_of_path(container):
                 raise ContentRefusedError(RefusalReason.SECRET, f"{display(path)} is a secret by its name: {kind}")
 
 

@@ -8,11 +8,14 @@ whole rows raise that error, `DamagedValueError`, themselves.
 from __future__ import annotations
 
 import contextlib
+import ntpath
+import posixpath
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath
 
 with lazily:
     import json
@@ -59,6 +62,14 @@ def parse_text(value: object) -> str:
         raise TypeError(value)
     value.encode()
     return value
+
+
+def parse_path(value: object) -> FilePath:
+    """Return a value that is an absolute path of this or another operating system."""
+    path = parse_text(value)
+    if "\0" in path or not (posixpath.isabs(path) or ntpath.splitdrive(path)[0]):
+        raise ValueError(path)
+    return FilePath(path)
 
 
 def parse_integer(value: object) -> int:

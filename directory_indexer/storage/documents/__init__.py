@@ -16,7 +16,7 @@ from directory_indexer.core.batching import batched
 from directory_indexer.core.errors import REBUILD_HINT, CorruptIndexError, DiskFullError, StoreError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.storage.databases import FREE_SPACE_HINT, is_disk_full
-from directory_indexer.storage.databases.stored_values import DamagedValueError
+from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_path, parse_stored
 
 
 @contextlib.contextmanager
@@ -92,7 +92,7 @@ class SnapshotQueries:
     def _tracked(self) -> dict[FilePath, int]:
         def read() -> dict[FilePath, int]:
             rows = self._connection.execute("SELECT path, id FROM directories ORDER BY path")
-            return {FilePath(path): id_ for path, id_ in rows}
+            return {parse_stored("directories.path", parse_path, path): id_ for path, id_ in rows}
 
         return self._compute_once("directories", read)
 

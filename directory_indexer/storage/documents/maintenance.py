@@ -22,7 +22,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
 from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, Connections
-from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_stored
+from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_path, parse_stored
 from directory_indexer.storage.documents import translated_errors, words
 from directory_indexer.storage.documents.files import parse_page_starts
 from directory_indexer.storage.documents.known_files import FileState, parse_skipped_entries
@@ -302,6 +302,7 @@ _CHECKED_COLUMNS: Final = (
     _checked_meta_keys(float, "words_removed_at", mend=_DELETE_META),
     _checked_meta_keys(int, "words_drops", "rows_given", "plain_texts_until", mend=_DELETE_META),
     _checked_meta_keys(parse_list, "migration", mend=_DELETE_META),
+    _CheckedColumn("directories.path", "SELECT id, path FROM directories", parse_path),
     _CheckedColumn(
         "directories.mounts",
         "SELECT id, mounts FROM directories",

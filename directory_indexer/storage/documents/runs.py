@@ -16,6 +16,7 @@ from directory_indexer.storage.databases.stored_values import (
     parse_epoch_seconds,
     parse_integer,
     parse_mapping,
+    parse_path,
     parse_stored,
     parse_text,
     parse_texts,
@@ -91,7 +92,8 @@ class PauseWrites(TableWrites):
 
     def end(self, directories: Collection[FilePath], *, by: str) -> None:
         """Remove directories from all pauses; `by` names what happens to them now."""
-        tracked = {FilePath(path) for (path,) in self._execute("SELECT path FROM directories")}
+        rows = self._execute("SELECT path FROM directories")
+        tracked = {parse_stored("directories.path", parse_path, path) for (path,) in rows}
         for paused in _paused_runs(self._connection):
             remaining = (set(paused.directories) or tracked) - set(directories)
             if not remaining:

@@ -312,8 +312,8 @@ class Directories(SnapshotQueries):
 
     def statuses(self) -> tuple[DirectoryStatus, ...]:
         """Return the status of every tracked directory."""
-        rows = self._select("SELECT id, path, completed_at FROM directories ORDER BY path").fetchall()
-        return tuple(self._status(*row) for row in rows)
+        completed_at = dict(self._select("SELECT id, completed_at FROM directories"))
+        return tuple(self._status(id_, path, completed_at[id_]) for path, id_ in self.all().items())
 
     def _status(self, directory_id: int, path: FilePath, completed_at: float | None) -> DirectoryStatus:
         n_files, n_bytes, n_failed, n_masked = self._select(

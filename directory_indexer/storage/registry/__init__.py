@@ -8,7 +8,6 @@ default collection needs no row.
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +23,7 @@ from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
     parse_epoch_seconds,
     parse_intact_rows,
+    parse_path,
     parse_stored,
     parse_text,
 )
@@ -303,10 +303,8 @@ class CollectionRows:
 
 def parse_scope(row: Sequence[Any]) -> tuple[str, FilePath]:
     """Parse a name and a path."""
-    name, path = (parse_stored("scopes", parse_text, value) for value in row)
-    if not os.path.isabs(path) or "\0" in path:
-        raise DamagedValueError("scopes.path")
-    return name, FilePath(path)
+    name, path = row
+    return parse_stored("scopes.name", parse_text, name), parse_stored("scopes.path", parse_path, path)
 
 
 class Scopes:
