@@ -266,10 +266,10 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
     # Any other OLE file is taken for a workbook until it is read: its name is missing or may be wrong.
-    "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
-    "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
+    "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER, version=2),
+    "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER, version=2),
     "xlsx": Format(
-        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=5
+        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=6
     ),
     "xml": Format(
         "data",
