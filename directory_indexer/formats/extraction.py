@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.files import SkipReason
@@ -12,7 +14,9 @@ from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.decoding import decode
 from directory_indexer.formats.document import Document, extract_plain
 from directory_indexer.formats.format import AddedFormat
-from directory_indexer.formats.recognition import format_of, kind_of
+from directory_indexer.formats.recognition import PLAIN, format_of, kind_of
+
+_PART_OF_ARCHIVE: Final = re.compile(r"\.(?:zip|7z|rar|tar|t?gz|t?bz2?|t?xz)\.\d{3}\Z|\.z\d\d\Z", re.IGNORECASE)
 
 
 def extract(
@@ -21,7 +25,7 @@ def extract(
     """Return the document of the file at `path`; a member of a container shares the budget of the container.
 
     Raises:
-        SkipFileError: there is nothing to index: no byte, no text, or no bytes that are text.
+        SkipFileError: there is nothing to index: no byte, no text, no bytes that are text, or a part of an archive.
         ExtractionError: the file is damaged, or has no text of its own.
 
     """
@@ -29,6 +33,8 @@ def extract(
         raise SkipFileError(SkipReason.EMPTY, "the file is empty")
     budget = budget or Budget()
     kind, format_ = format_of(path, content, added)
+    if kind == PLAIN and _PART_OF_ARCHIVE.search(path):
+        raise SkipFileError(SkipReason.BINARY, "part of a split archive: join the parts to index what is in it")
     if format_.open is None:
         return require_text(format_.extract(content, kind, budget))
     document = format_.open(io.BytesIO(content), kind, budget).document

@@ -167,8 +167,8 @@ FORMATS: Final[dict[str, Format]] = {
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=9),
     # It has the headers of a message, so it comes before that.
     "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=7),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=7),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=7),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=8),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=8),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=6),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK, version=3),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=8),
@@ -197,7 +197,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "org": Format("docs", "org", Decoded(extract_markup)),
     "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=9),
+    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=10),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER),
     "pptx": Format(
         "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=7
@@ -266,10 +266,10 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "tsv": Format("data", "tsv tab", Decoded(extract_rows)),
     # Any other OLE file is taken for a workbook until it is read: its name is missing or may be wrong.
-    "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER),
-    "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER),
+    "xls": Format("data", "xls xlt xlw", extract_ole, is_isolated=True, sniff=is_ole, header=_OLE_HEADER, version=2),
+    "xlsb": Format("data", "xlsb", extract_xlsb, is_isolated=True, sniff=is_xlsb, header=_ZIP_HEADER, version=2),
     "xlsx": Format(
-        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=5
+        "data", "xlsx xlsm xltx xltm xlam", open=open_ooxml, sniff=is_xlsx, header=_OFFICE_HEADER, version=6
     ),
     "xml": Format(
         "data",

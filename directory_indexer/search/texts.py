@@ -27,7 +27,7 @@ from directory_indexer.walk.repository import is_git_history
 
 with lazily:
     from directory_indexer.storage.documents.files import FileFilter
-    from directory_indexer.storage.documents.known_files import KnownFile
+    from directory_indexer.storage.documents.known_files import FileState, KnownFile
 
 
 class FileText(NamedTuple):
@@ -184,8 +184,14 @@ def _reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
     if known is None:
         is_gone = snapshot.is_local and not os.path.lexists(os_path(path))
         return f"{'there is no such file; ' if is_gone else ''}dirindex status lists the indexed directories"
+    return _reason_of_known_file(snapshot, path, known)
+
+
+def _reason_of_known_file(snapshot: Snapshot, path: FilePath, known: KnownFile) -> str:
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
+    if known.state == FileState.INDEXED and (member := snapshot.files.first_left_out(path)):
+        return f"nothing in it was indexed; {display(member.source.path)}: {member.why_without_text}"
     return known.why_without_text
 
 

@@ -292,6 +292,16 @@ def test_an_archive_says_which_files_it_holds(index: Index) -> None:
     assert "2 files" in (raised.value.hint or "")
 
 
+def test_an_archive_says_why_nothing_in_it_was_indexed(index: Index) -> None:
+    index.write_bytes("a.zip", zipped({"blank.txt": ""}))
+    index.run()
+
+    with index.docstore.snapshot() as snapshot, pytest.raises(NotIndexedError) as raised:
+        read_text(snapshot, member(index, "a.zip"), None)
+
+    assert "a.zip!/blank.txt: it was skipped: empty" in (raised.value.hint or "")
+
+
 def test_a_member_has_changed_when_its_archive_has(index: Index) -> None:
     path = index.write_bytes("a.zip", INNER)
     index.run()

@@ -45,7 +45,7 @@ _REPORT_TYPES: Final = frozenset(
     }
 )
 _WORD: Final = re.compile(r"\w+")
-_ADDRESS: Final = re.compile(r"\bhttps?://\S+", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"\b(?:https?://|mailto:|cid:)\S+", re.IGNORECASE)
 _MIN_WORDS: Final = 2
 _SIGNATURE: Final = "-- "
 _UUENCODED: Final = re.compile(
@@ -126,13 +126,15 @@ def web_pages(content: bytes, budget: Budget) -> list[str]:
 
 
 def fuller_text(plain: str, rich: str) -> str:
-    """Return the plain form of a text, the rich one if that has clearly more words, or both if they are two texts."""
-    plain_words, rich_words = _distinct_words(_ADDRESS.sub(" ", plain)), _distinct_words(rich)
-    n_lost, n_added = len(plain_words - rich_words), len(rich_words - plain_words)
-    if n_added > max(_MIN_WORDS, n_lost):
-        return f"{rich}\n{plain}" if _is_most(n_lost, plain_words) else rich
-    # A stub may be longer than the text that it stands for.
-    return f"{plain}\n{rich}" if _is_most(n_added, rich_words) else plain
+    """Return the plain form of a text, or the rich one if that has clearly more words, and what the other adds.
+
+    The other may be a stub, or another text in some of its lines: those follow.
+    """
+    only_plain, only_rich = _distinct_words(plain), _distinct_words(rich)
+    only_plain, only_rich = only_plain - only_rich, only_rich - only_plain
+    if len(only_rich) > max(_MIN_WORDS, len(only_plain)):
+        return "\n".join((rich, *_lines_with(only_plain, plain)))
+    return "\n".join((plain, *_lines_with(only_rich, rich)))
 
 
 def file_name(subject: str) -> str:
@@ -256,12 +258,15 @@ class _Parts:
         return reduce(fuller_text, bodies) if is_alternative and bodies else "\n".join(bodies)
 
 
-def _is_most(n_words: int, words: set[str]) -> bool:
-    return n_words > max(_MIN_WORDS, len(words) / 2)
+def _lines_with(words: set[str], text: str) -> list[str]:
+    """Return the lines of a text that have any of its own words; none if these are few."""
+    if len(words) <= _MIN_WORDS:
+        return []
+    return [line for line in text.split("\n") if not words.isdisjoint(_distinct_words(line))]
 
 
 def _distinct_words(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
+    return set(_WORD.findall(_ADDRESS.sub(" ", text).lower()))
 
 
 def _is_flowed(part: Message) -> bool:

@@ -19,6 +19,7 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import Cell, Draft, table_lines
+from directory_indexer.formats.office.number_formats import plain_number
 from directory_indexer.formats.office.ooxml_parts import read_properties
 from directory_indexer.formats.office.sheets import Sheet, SheetCell
 from directory_indexer.formats.packages import Package
@@ -123,7 +124,7 @@ def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, float):
-        return f"{value:.15g}"
+        return plain_number(value)
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d}" if value.time() == _MIDNIGHT else f"{value:%Y-%m-%d %H:%M:%S}".removesuffix(":00")
     if isinstance(value, time):

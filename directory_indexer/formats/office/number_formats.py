@@ -26,6 +26,7 @@ _DAYS: Final = 2_958_466
 _Writer: TypeAlias = Callable[[float], str]
 _EXACT_DIGITS: Final = 15
 _MOST: Final = 1e21
+_MOST_EXACT: Final = 2.0**53
 """Larger numbers are no amounts; NaN compares as false, too."""
 
 _MAX_CODE: Final = 255
@@ -99,7 +100,7 @@ class NumberFormats:
         except ValueError:
             return value.strip()
         if not code or not abs(number) < _MOST:
-            return f"{number:.15g}"
+            return plain_number(number)
         if style not in self._writers:
             self._writers[style] = self._writer_of(code)
         return self._writers[style](number)
@@ -107,12 +108,12 @@ class NumberFormats:
     def _writer_of(self, code: str) -> _Writer:
         kind = _kind(code)
         if not kind:
-            return number_writer(code) or _plain
+            return number_writer(code) or plain_number
         write_moment = None if code in _STANDARD_MOMENTS else moment_writer(code)
 
         def write(number: float) -> str:
             if not 0 <= number < _DAYS:
-                return _plain(number)
+                return plain_number(number)
             return _elapsed(number) if kind == "elapsed" else self._format_moment(number, kind, write_moment)
 
         return write
@@ -136,6 +137,11 @@ def read_number_formats(package: Package, parts: dict[str, str], *, has_1904_epo
     styles = _Styles()
     read_xml(package.pieces(parts.get("styles", "xl/styles.xml")), styles)
     return NumberFormats(styles.codes, has_1904_epoch=has_1904_epoch)
+
+
+def plain_number(number: float) -> str:
+    """Format a number that has no format: all digits of a whole one, as identifiers have, and 15 of any other."""
+    return f"{number:.0f}" if number.is_integer() and abs(number) <= _MOST_EXACT else f"{number:.15g}"
 
 
 class Token(NamedTuple):
@@ -176,14 +182,10 @@ def number_writer(code: str) -> Callable[[float], str] | None:
         writer = writers[at]
         text = writer(abs(number)).strip() if writer else ""
         if not text:  # a hidden number stays searchable
-            return f"{number:.15g}"
+            return plain_number(number)
         return f"-{text}" if number < 0 and has_sign else text
 
     return write
-
-
-def _plain(number: float) -> str:
-    return f"{number:.15g}"
 
 
 def _elapsed(days: float) -> str:

@@ -56,6 +56,10 @@ _MAX_BASELINE_DIFFERENCE = 5
 _SHADOW_GRID = 15
 _NEIGHBOURS = tuple(product((-1, 0, 1), repeat=2))
 _FLAGS = pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_PRESERVE_LIGATURES | pymupdf.TEXT_MEDIABOX_CLIP
+# Some languages have words of one letter, but of few different ones.
+_TORN_LETTER = re.compile(r" ([b-df-hj-np-tvwxz])\s+(?=[a-z]{2})")
+_MIN_TORN_LETTERS = 6
+_MAX_SHARE_TORN = 0.02
 _FONT_NAME = re.compile(r'(?<="font":\{"name":").+?(?=","family":)')
 _BOLD = re.compile(r"bold|black|heavy|demi|CMBX|SFBX", re.IGNORECASE)
 _MAX_TITLE = 160
@@ -257,22 +261,34 @@ def _limit_text(pages: Iterable[Page]) -> Iterator[Page]:
 
 def _blocks(page: pymupdf.Page) -> tuple[Blocks, str]:
     """Return the blocks of a page, and the text of their lines."""
-    blocks, text_page = _read_text_page(page, _FLAGS)
+    flags = _FLAGS
+    blocks, text_page = _read_text_page(page, flags)
     lines = _lines(blocks)
     text = _text_of(lines)
     n_unknown = text.count("\ufffd")
-    if repair_fonts(page, text):
-        blocks, text_page = _read_text_page(page, _FLAGS)
+    if _is_torn(text):
+        flags |= pymupdf.TEXT_COLLECT_STYLES
+    if repair_fonts(page, text) or flags != _FLAGS:
+        blocks, text_page = _read_text_page(page, flags)
         lines = _lines(blocks)
         text = _text_of(lines)
     if has_unknown_characters(text):
         has_codes = n_unknown >= FEW_LETTERS and "\ufffd" in text
-        coded = _read_text_page(page, _FLAGS | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
+        coded = _read_text_page(page, flags | pymupdf.TEXT_CID_FOR_UNKNOWN_UNICODE)[0] if has_codes else blocks
         decode_unknown(lines, _lines(coded))
         text = _text_of(lines)
     decode_shifted(lines)
     reread_lines(blocks, text_page, text)
     return blocks, text
+
+
+def _is_torn(text: str) -> bool:
+    """Whether many words lack their first letter, since the space before it is drawn again behind it, as for bold text.
+
+    To drop what is drawn again is costly, and takes true letters with it where fonts misstate their widths.
+    """
+    letters = _TORN_LETTER.findall(text)
+    return len(set(letters)) >= _MIN_TORN_LETTERS and len(letters) > _MAX_SHARE_TORN * text.count(" ")
 
 
 def _text_of(lines: Iterable[dict[str, Any]]) -> str:

@@ -129,6 +129,12 @@ class Files(SnapshotQueries):
             path,
         )
 
+    def first_left_out(self, path: FilePath) -> KnownFile | None:
+        """Return the record of the first member of a container that was skipped or failed, by path."""
+        query = f"""SELECT {KNOWN_COLUMNS} FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)
+                    AND state != 'indexed' ORDER BY path LIMIT 1"""  # noqa: S608 - made of constants
+        return next(iter(known_by_path(self._select(query, path)).values()), None)
+
     def holds(self, path: FilePath) -> bool:
         """Whether a path is tracked, lies in a tracked directory, or contains indexed files."""
         condition, arguments = within_condition(path)

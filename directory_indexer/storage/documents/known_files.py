@@ -66,6 +66,8 @@ class KnownFile(NamedTuple):
         """Return why the index has no text of the file."""
         if self.state == FileState.FAILED:
             return f"it could not be indexed: {self.detail or self.reason}; dirindex index tries again"
+        if self.state == FileState.INDEXED:
+            return "nothing is in it"
         return f"it was skipped: {self.reason}{f', {self.detail}' if self.detail else ''}"
 
 

@@ -100,6 +100,8 @@ def test_a_broken_notebook_fails_and_is_not_skipped() -> None:
         ("a.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", SkipReason.BINARY),
         ("a.py", bytes(range(256)) * 10, SkipReason.BINARY),
         ("a.pdf", b"\0" * 100, SkipReason.BINARY),
+        ("a.zip.002", b"the rest of a text that is stored\0", SkipReason.BINARY),
+        ("a.z01", b"the rest of a text that is stored", SkipReason.BINARY),
     ],
 )
 def test_what_holds_nothing_to_index_is_skipped_for_a_reason(name: str, content: bytes, reason: SkipReason) -> None:

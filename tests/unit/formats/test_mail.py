@@ -152,6 +152,17 @@ def test_a_plain_form_that_says_something_else_is_read_behind_the_fuller_one() -
     assert text.index("kea19") < text.index("Just a fallback")
 
 
+@pytest.mark.parametrize("eggs", ["two", "two of them laid on Friday"])
+def test_what_the_other_form_says_in_some_lines_follows(eggs: str) -> None:
+    message = mail("The aviary is closed, kakapo weka takahe.\nSee <mailto:kea@example.org>.\nWith regards\n")
+    rows = f"<p>The aviary is closed.</p>\n<p>Kiwi eggs: {eggs}.</p>\n<p>With regards</p>"
+    message.add_alternative(rows, subtype="html")
+
+    text = read(message.as_bytes())[0].text
+
+    assert text.count("takahe") == text.count("Kiwi") == text.count("regards") == 1
+
+
 def test_a_body_in_html_alone_is_read_without_its_tags() -> None:
     message = mail()
     message.set_content("<html><style>p{}</style><p>In <b>HTML</b>.</p></html>", subtype="html")

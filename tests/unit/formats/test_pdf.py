@@ -49,6 +49,9 @@ class Paper:
         self.pdf[-1].insert_text((x, y), text, fontsize=size, fontname="hebo" if is_bold else "helv")
         return self
 
+    def end_of(self, x: float, text: str, *, size: float = 10) -> float:
+        return x + float(pymupdf.get_text_length(text, fontsize=size))
+
     def outlined(self, *entries: tuple[int, str, int]) -> Paper:
         self.pdf.set_toc([list(entry) for entry in entries])
         return self
@@ -175,6 +178,18 @@ def test_what_was_drawn_late_is_read_where_it_stands() -> None:
     document = paper.lines("The start of the page.").document()
 
     assert document.text == "The start of the page.\n\nThe end of the page."
+
+
+def test_a_space_that_is_drawn_again_tears_no_word() -> None:
+    words = ("recorded", "payments", "terms", "should", "modify", "financial", "debts", "prior")
+    paper = Paper().page()
+    x = paper.at(LEFT, 100, "All").end_of(LEFT, "All")
+    for word in words:
+        paper.at(x, 100, f" {word[0]}").at(x, 100, " ")
+        paper.at(rest := paper.end_of(x, f" {word[0]}"), 100, word[1:])
+        x = paper.end_of(rest, word[1:])
+
+    assert paper.document().text == " ".join(("All", *words))
 
 
 def test_cells_of_one_row_stand_in_one_line() -> None:
