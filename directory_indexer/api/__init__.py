@@ -73,9 +73,11 @@ def to_json_object(record: tuple[Any, ...]) -> JsonObject:
 
 def _value(value: object) -> object:
     if isinstance(value, tuple):
-        return to_json_object(value) if hasattr(value, "_fields") else [_value(item) for item in value]
+        if hasattr(value, "_fields"):
+            return to_json_object(value)
+        return [item if type(item) in _PLAIN else _value(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): _value(member) for name, member in value.items()}
+        return {str(name): member if type(member) in _PLAIN else _value(member) for name, member in value.items()}
     return value
 
 

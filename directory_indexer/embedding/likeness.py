@@ -46,27 +46,29 @@ class _StaticTable(NamedTuple):
         total = offset = 0
         for token, n_times in _count_tokens_of(text).items():
             weight = n_times * round(self.scales[token] * math.log1p(token - N_SPECIAL_TOKENS) * _CODE_SCALE)
-            total += weight * self._spread_row(token)
+            total += weight * _spread_row(token)
             offset += weight * _CODE_OF_ZERO
         lanes = memoryview(total.to_bytes(4 * DIMENSIONS, "little")).cast("I").tolist()
         sums = [lane - offset for lane in lanes]
         length = math.sqrt(_dot_product(sums, sums))
         return [component / length for component in sums] if length else []
 
-    def _spread_row(self, token: int) -> int:
-        """Spread the four bits of each dimension over lanes, even dimensions first."""
-        start = 4 * N_TOKENS + token * (DIMENSIONS // 2)
-        halves = self.halves[start : start + DIMENSIONS // 2]
-        lanes = bytearray(4 * DIMENSIONS)
-        lanes[: 2 * DIMENSIONS : 4] = halves.translate(_UPPER_HALF_BYTES)
-        lanes[2 * DIMENSIONS :: 4] = halves.translate(_LOWER_HALF_BYTES)
-        return int.from_bytes(lanes, "little")
-
 
 @lru_cache(maxsize=256)
 def _cached_vector(passage: str) -> array[float]:
     """Return the vector of a passage; cached, since consecutive searches while typing have mostly the same hits."""
     return array("d", _load_static_table().vector(passage))
+
+
+@lru_cache(maxsize=512)
+def _spread_row(token: int) -> int:
+    """Spread the four bits of each dimension over lanes, even dimensions first; cached, as texts share most tokens."""
+    start = 4 * N_TOKENS + token * (DIMENSIONS // 2)
+    halves = _load_static_table().halves[start : start + DIMENSIONS // 2]
+    lanes = bytearray(4 * DIMENSIONS)
+    lanes[: 2 * DIMENSIONS : 4] = halves.translate(_UPPER_HALF_BYTES)
+    lanes[2 * DIMENSIONS :: 4] = halves.translate(_LOWER_HALF_BYTES)
+    return int.from_bytes(lanes, "little")
 
 
 @cache

@@ -223,10 +223,8 @@ class ExtraWords:
     def _may_be_joined(self, text: str, letters: bytes) -> bool:
         """Whether a word occurs once characters other than letters and digits are removed, and not before."""
         is_ascii = text.isascii()
-        if is_ascii and self._are_letters:
-            marks = letters.translate(MARKS)
-            if not any(compiled(joining).search(marks) for joining in JOINING):
-                return False
+        if is_ascii and self._are_letters and not _has_joined_words(letters):
+            return False
         together = letters.translate(None, _ASCII_SIGNS)
         for word in self._encoded:
             if (n := together.count(word)) and n > letters.count(word):
@@ -235,6 +233,13 @@ class ExtraWords:
             return False
         joined, lowered = re.sub(_NON_WORD, "", text).lower(), text.lower()
         return "Σ" in text or any(joined.count(word) > lowered.count(word) for word in self._others)
+
+
+@lru_cache(maxsize=512)
+def _has_joined_words(letters: bytes) -> bool:
+    """Whether signs within words may join them; cached, as searches while typing have mostly the same texts."""
+    marks = letters.translate(MARKS)
+    return any(compiled(joining).search(marks) for joining in JOINING)
 
 
 def prefixed_word(word: str) -> str:

@@ -38,7 +38,6 @@ _MAX_BEFORE_TEXTS: Final = 5
 _MAX_NAMED: Final = 20
 _MAX_LISTED: Final = 5
 _NO_OWN_TEXT_REASON: Final = "no text of its own"
-_MEMBERS: Final = f"!{os.sep}"
 _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _NO_CONTENT: Final = ContentHash(b"")
 
@@ -77,12 +76,11 @@ def named_files(
         return NamedFiles()
     unknown = frozenset(typed.words) - snapshot.words.known(typed.words)
     typed = typed._replace(is_unfinished=request.is_unfinished, unknown=unknown)
-    known_files = snapshot.path_lookup.with_all([word for word in typed.words if word.isascii()])
     places = [
-        *_matching_files(filter(is_meant, known_files), typed),
+        *_matching_files(filter(is_meant, snapshot.path_lookup.named(typed.words)), typed),
         *(
             place
-            for place in _matching_directories(snapshot, request, query, typed, known_files)
+            for place in _matching_directories(snapshot, request, query, typed)
             if not (documents and lies_in(place.path, documents))
         ),
     ]
@@ -177,27 +175,17 @@ def _matching_files(known_files: Iterable[PathMatch], typed: TypedName) -> Itera
 
 
 def _matching_directories(
-    snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName, known_files: Iterable[PathMatch]
+    snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName
 ) -> Iterator[NamedPath]:
-    """Yield the matching ancestors of some files, unless a query searches for files alone."""
+    """Yield the matching directories, unless a query searches for files alone."""
     filters = (query.required._replace(paths=()), query.forbidden._replace(paths=()))
     if request.has_filters or any(map(any, filters)):
         return
     is_meant = path_tests(snapshot, request, query)
-    for path in _with_ancestors({os.path.dirname(file.path) for file in known_files if _MEMBERS not in file.path}):
+    for path in snapshot.path_lookup.named_directories(typed.words):
         match = name_match(typed, os.path.basename(path), is_directory=True)
         if match and is_meant(path):
             yield NamedPath(path, match=match, is_directory=True)
-
-
-def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
-    """Yield directories and their ancestors, each once."""
-    visited = {""}
-    for directory in directories:
-        while directory not in visited:
-            visited.add(directory)
-            yield FilePath(directory)
-            directory = os.path.dirname(directory)  # noqa: PLW2901 - climbs to the parent
 
 
 def _sort_key(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:

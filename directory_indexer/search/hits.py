@@ -98,7 +98,7 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
     directories = {hit.path for hit in hits if hit.named and hit.named.is_directory}
     known = snapshot.files.get_all(paths - directories)
-    changes = changes_on_disk(snapshot, paths - directories)
+    changes = changes_on_disk(snapshot, paths - directories, known)
     hits = tuple(_with_file(hit, known.get(hit.path), changes.get(hit.path)) for hit in hits)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
     scans = snapshot.scans.of(paths_of_pages)

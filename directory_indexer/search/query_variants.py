@@ -7,9 +7,11 @@ from key to key. If few passages contain a phrase literally, its words are searc
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, NamedTuple
 
+from directory_indexer.core.batching import batched
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.ranking.analyzer import is_gram, query_words
 from directory_indexer.ranking.ordering import Ranking
@@ -24,6 +26,7 @@ MAX_PREFIX_FILES: Final = 20
 
 MIN_PREFIX_FILES: Final = 5
 NO_ANSWER: Final = QueryAnswer((), is_weak=True)
+_FEW_CHUNKS: Final = 80
 _MIN_DEPTH: Final = 400
 """The passages that are examined to find one of each file."""
 
@@ -88,12 +91,18 @@ class OnePassagePerFile:
     def lists(self, depth: int) -> CandidateLists:
         """Return the best candidate of each file."""
         lists = self._asking.lists(max(depth, _MIN_DEPTH))
-        holders = self._snapshot.chunks.holders_of(lists.by_words)
-        best: dict[object, ChunkId] = {}
-        for chunk_id in lists.by_words:
-            best.setdefault(holders.get(chunk_id, chunk_id), chunk_id)
-        others = (chunk_id for holder, chunk_id in best.items() if holder not in self._without)
-        return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in islice(others, depth)})
+        others = islice(self._first_of_each_file(lists.by_words), depth)
+        return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in others})
+
+    def _first_of_each_file(self, chunk_ids: Iterable[ChunkId]) -> Iterator[ChunkId]:
+        """Yield the first chunk of each file; files are looked up for a few chunks at a time, which mostly suffice."""
+        visited = set[object](self._without)
+        for few in batched(chunk_ids, _FEW_CHUNKS):
+            holders = self._snapshot.chunks.holders_of(few)
+            for chunk_id in few:
+                if (holder := holders.get(chunk_id, chunk_id)) not in visited:
+                    visited.add(holder)
+                    yield chunk_id
 
 
 def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -222,19 +222,19 @@ def change_on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
 
     A file that cannot be read counts as changed.
     """
-    return changes_on_disk(snapshot, (path,)).get(path)
+    return changes_on_disk(snapshot, (path,), snapshot.files.get_all((path,))).get(path)
 
 
-def changes_on_disk(snapshot: Snapshot, paths: Collection[FilePath]) -> dict[FilePath, OnDisk]:
-    """Return the changes of those of some files that were changed since they were indexed."""
+def changes_on_disk(
+    snapshot: Snapshot, paths: Collection[FilePath], known: Mapping[FilePath, KnownFile]
+) -> dict[FilePath, OnDisk]:
+    """Return the changes of those of some files that were changed since they were indexed, by their `known` records."""
     if not snapshot.is_local:
         return {}
-    on_disk = dict.fromkeys(paths) | snapshot.files.containers_of(paths)
-    known = snapshot.files.get_all({container or path for path, container in on_disk.items()})
-    changes = (
-        (path, _compare_with_disk(container or path, known.get(container or path)))
-        for path, container in on_disk.items()
-    )
+    containers = snapshot.files.containers_of(paths)
+    known = {**known, **snapshot.files.get_all(set(containers.values()))}
+    files = ((path, containers.get(path, path)) for path in paths)
+    changes = ((path, _compare_with_disk(file, known.get(file))) for path, file in files)
     return {path: change for path, change in changes if change}
 
 

@@ -119,6 +119,30 @@ def test_hits_come_while_one_types_and_mark_what_matched(page: Page) -> None:
     assert page.url.endswith("?q=carrots+garden")
 
 
+def test_the_hits_in_view_are_drawn_before_those_below_the_window(page: Page) -> None:
+    def multiply(route: Route) -> None:
+        answer = route.fetch().json()
+        answer["hits"] = [{**hit, "path": f"/docs/{number}/a.md"} for hit in answer["hits"][:1] for number in range(30)]
+        route.fulfill(json=answer)
+
+    files = ".results > .hits > li"
+    page.evaluate(
+        """(files) => {
+          const later = setTimeout;
+          window.setTimeout = (run, ms) => (ms === 250 ? 0 : later(run, ms)); // who types does not pause
+          window.drawn = [];
+          const note = () => drawn.push(document.querySelectorAll(files).length);
+          new MutationObserver(note).observe(document.querySelector(".results > .hits"), { childList: true });
+        }""",
+        files,
+    )
+    page.route("**/api/v1/search", multiply)
+    page.keyboard.insert_text("carrots")
+    expect(page.locator(files)).to_have_count(30)
+    in_view, all_of_them = page.evaluate("drawn")
+    assert in_view < all_of_them == 30
+
+
 def test_a_hit_is_looked_at_and_its_link_leads_there_again(page: Page) -> None:
     page.locator("#query").fill("parsnips")
     page.locator(".hit", has_text="parsnips at the end").click()

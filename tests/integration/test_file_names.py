@@ -10,6 +10,8 @@ from trees import plant
 from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from indexes import Index
 
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 10
@@ -176,3 +178,27 @@ def test_a_name_with_other_signs_names_no_file(index: Index, query: str) -> None
     plant(index.root, {"report_json.md": "Nothing of it.\n", "plan.md": f"It says {query} here.\n"})
     index.run()
     assert index.names(query, mode=SearchMode.KEYWORD)[0] == "plan.md"
+
+
+def test_all_paths_are_read_once_between_two_writes(index: Index) -> None:
+    plant(index.root, {"walrus/plan.md": "Ginger.", "Ágota/walrus.md": "Ginger.", "Notes about Ágota.md": "Ginger."})
+    index.run()
+    statements = _statements_of_searches(index, ("wal", "walr", "walru"))
+    assert sum("json_group_array(path)" in statement for statement in statements) == 1
+    assert not any("path LIKE" in statement for statement in statements)
+    assert index.names("walrus", mode=SearchMode.KEYWORD)[:2] == ["Ágota/walrus.md", "walrus"]
+    assert index.names("agota", mode=SearchMode.KEYWORD)[:2] == ["Ágota", "Notes about Ágota.md"]
+
+    index.write("walrus.md", "Ginger.")
+    index.run()
+
+    assert "walrus.md" in index.names("walrus", mode=SearchMode.KEYWORD)
+
+
+def _statements_of_searches(index: Index, queries: Iterable[str]) -> list[str]:
+    statements: list[str] = []
+    with index.docstore.snapshot() as snapshot:  # on the connection that the next searches use
+        snapshot.queries(lambda connection, _: connection.set_trace_callback(statements.append))
+    for query in queries:
+        index.search(query, mode=SearchMode.KEYWORD, is_unfinished=True)
+    return statements

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from directory_indexer.core.errors import CorruptIndexError
@@ -230,11 +233,75 @@ FINDABLE_WITHOUT_TEXT = (
 
 _IS_FINDABLE_BY_NAME = f"""(state IN ('indexed', 'failed')
     OR (state = 'skipped' AND reason IN ({", ".join(f"'{reason}'" for reason in FINDABLE_WITHOUT_TEXT)})))"""
+_MEMBERS = f"!{os.sep}"
 _HAS_NON_ASCII_PATH = "length(path) != length(CAST(path AS BLOB))"
+
+
+_MATCH_COLUMNS = "id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns"
+
+
+class _Names(NamedTuple):
+    """Names in lower case, each before a separator, and where each ends; of non-ASCII names, only the numbers."""
+
+    joined: str
+    ends: array[int]
+    non_ascii: tuple[int, ...]
+
+    def with_all(self, words: Sequence[str]) -> Iterator[int]:
+        """Yield the numbers of the names that contain all of these words, and of those with non-ASCII characters."""
+        yield from self.non_ascii
+        longest, at = max(words, key=len), -1
+        while (at := self.joined.find(longest, at + 1)) >= 0:
+            number = bisect_right(self.ends, at)
+            start, at = self.ends[number - 1] if number else 0, self.ends[number] - 1
+            if all(self.joined.find(word, start, at) >= 0 for word in words):
+                yield number
+
+
+def _join_names(paths: Iterable[str]) -> _Names:
+    names = [os.path.basename(path).lower() for path in paths]
+    non_ascii = tuple(number for number, name in enumerate(names) if not name.isascii())
+    pieces = [f"{name}{os.sep}" if name.isascii() else os.sep for name in names]
+    return _Names("".join(pieces), array("q", accumulate(map(len, pieces))), non_ascii)
+
+
+class _KnownNames(NamedTuple):
+    """The names of files with their rows, and of the directories that contain files at any depth."""
+
+    files: _Names
+    ids: array[int]
+    directories: _Names
+    paths: tuple[FilePath, ...]
 
 
 class PathLookup(SnapshotQueries):
     """The paths of files in one snapshot."""
+
+    def named(self, words: Sequence[str]) -> list[PathMatch]:
+        """Return files whose names contain all of these words, in lower case, and all names with non-ASCII characters.
+
+        The names are kept as long as nobody writes: to read all paths took a sixth of the time from a key to hits.
+        """
+        known = self._known_names
+        ids = json.dumps([known.ids[number] for number in known.files.with_all(words)])
+        query = f"SELECT {_MATCH_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
+        return _path_matches(self._select(query, ids))
+
+    def named_directories(self, words: Sequence[str]) -> list[FilePath]:
+        """Return likewise directories that contain files at any depth."""
+        known = self._known_names
+        return [known.paths[number] for number in known.directories.with_all(words)]
+
+    @property
+    def _known_names(self) -> _KnownNames:
+        return self._compute_once("names", self._read_names)
+
+    def _read_names(self) -> _KnownNames:
+        # In one row, which takes half the time of one for each file.
+        query = f"SELECT json_group_array(id), json_group_array(path) FROM files WHERE {_IS_FINDABLE_BY_NAME}"  # noqa: S608
+        ids, paths = map(json.loads, self._select(query).fetchone())
+        directories = tuple(_with_ancestors({os.path.dirname(path) for path in paths if _MEMBERS not in path}))
+        return _KnownNames(_join_names(paths), array("q", ids), _join_names(directories), directories)
 
     def with_all(self, texts: Sequence[str]) -> list[PathMatch]:
         """Return files whose paths contain all of these texts in any case, and all paths with non-ASCII characters.
@@ -242,10 +309,9 @@ class PathLookup(SnapshotQueries):
         LIKE folds the case of ASCII only, and takes half the time of `instr(lower(path))`.
         """
         likes = " AND ".join(["path LIKE ?"] * len(texts)) or "TRUE"
-        query = f"""SELECT id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns FROM files
+        query = f"""SELECT {_MATCH_COLUMNS} FROM files
             WHERE (({likes}) OR {_HAS_NON_ASCII_PATH}) AND {_IS_FINDABLE_BY_NAME}"""  # noqa: S608 - made of constants
-        rows = self._select(query, *(f"%{text}%" for text in texts))
-        return [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
+        return _path_matches(self._select(query, *(f"%{text}%" for text in texts)))
 
     def first_files_in(self, directory: FilePath, *, limit: int) -> tuple[list[FilePath], int]:
         """Return the first files at any depth of a directory, and the number of all of them."""
@@ -278,6 +344,20 @@ class PathLookup(SnapshotQueries):
 
     def _select_indexed(self, condition: str, arguments: Sequence[object]) -> list[FilePath]:
         return self._values(f"SELECT path FROM files WHERE state = 'indexed' AND {condition}", *arguments)  # noqa: S608
+
+
+def _path_matches(rows: sqlite3.Cursor) -> list[PathMatch]:
+    return [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
+
+
+def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
+    """Yield directories and their ancestors, each once."""
+    visited = {""}
+    for directory in directories:
+        while directory not in visited:
+            visited.add(directory)
+            yield FilePath(directory)
+            directory = os.path.dirname(directory)  # noqa: PLW2901 - climbs to the parent
 
 
 class MetadataCondition(NamedTuple):

@@ -145,6 +145,9 @@ class IndexTotals(ScopedQueries):
 
     def state_id(self) -> str:
         """Return an identifier that changes whenever answers may change."""
+        return self._compute_once("state_id", self._state_id)
+
+    def _state_id(self) -> str:
         summary, runs = self.summary(), Runs(self._connection, self._known).latest(1)
         generations = VectorSets(self._connection, self._known).generations().values()
         parts = (*generations, summary.n_files, summary.n_chunks, summary.n_embedded, runs[0].id if runs else 0)

@@ -20,6 +20,7 @@ export class Hits {
   #onMore;
   #hasScores = false;
   #isLonger = false; // more than one answer is shown
+  #unseen = []; // the hits of files below the window, which are not drawn yet
   #shown = "";
   #released = Promise.resolve(); // pending while the main button of the mouse is down on a hit
 
@@ -79,7 +80,9 @@ export class Hits {
     this.#hasScores = Boolean(query.trim());
     const named = answer.hits.filter((hit) => hit.matched), others = answer.hits.filter((hit) => !hit.matched);
     this.#named.replaceChildren(...this.#byName(named, answer.named ?? named.length, Boolean(others.length)));
-    this.#list.replaceChildren(...groups(others).map((hits) => this.#file(hits)));
+    const files = groups(others), nAtOnce = isFirst ? this.#nInView() : files.length;
+    this.#list.replaceChildren(...files.slice(0, nAtOnce).map((hits) => this.#file(hits)));
+    this.#drawNext(files.slice(nAtOnce));
     if (held) (this.#links.find(({ place }) => isSame(place, held)) ?? this.#links[0])?.link.focus();
     this.#sort.hidden = !this.#hasScores || !answer.hits.length; // the files that changed last have an order of their own
     this.#state.replaceChildren(...said(answer, query, ms, isFirst));
@@ -88,9 +91,22 @@ export class Hits {
     this.#offer(answer);
   }
 
+  #nInView = () => Math.ceil((innerHeight + Math.max(this.part.scrollTop, this.part.parentElement?.scrollTop ?? 0)) / LEAST_PX);
+
+  // While somebody types, what is in view is painted first: the rest takes twice as long, and often nobody gets to see it.
+  #drawNext(files) {
+    this.#unseen = files;
+    if (files.length) requestAnimationFrame(() => setTimeout(() => this.#unseen === files && this.#drawRest()));
+  }
+
+  #drawRest() {
+    this.#list.append(...this.#unseen.splice(0).map((hits) => this.#file(hits)));
+  }
+
   // Adds what comes next, or behind the best.
   add(answer) {
     this.#isLonger = true;
+    this.#drawRest();
     this.#list.append(...groups(answer.hits).map((hits) => this.#file(hits))); // the last of them may be names
     this.#offer(answer);
   }
@@ -103,6 +119,7 @@ export class Hits {
 
   fail({ message, status }) {
     this.#links = [];
+    this.#unseen = [];
     this.#named.replaceChildren();
     this.#list.replaceChildren();
     this.#notes.replaceChildren();
@@ -127,6 +144,7 @@ export class Hits {
 
   // Goes to the next hit, or the one before; tells whether there is one.
   move(step) {
+    this.#drawRest();
     const at = this.#links.findIndex(({ link }) => link === document.activeElement);
     const next = this.#links[at + step];
     next?.link.focus();
@@ -222,6 +240,7 @@ function alsoIn({ files, paths }) {
 }
 
 const FEW_NAMES = 5;
+const LEAST_PX = 80; // of the window, for each file
 
 // A file without text, which cannot be looked at here, or a directory, with what lies in it.
 function nameAlone(hit) {
