@@ -102,8 +102,25 @@ def _main_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _span_of_articles(text: str) -> list[tuple[int, int]]:
+    """Return the span of the articles, or of the division around them: captions and authors stand beside an article."""
     tags = [match.span() for match in _ARTICLE.finditer(text)]
-    return [(tags[0][0], tags[-1][1])] if tags else []
+    if not tags:
+        return []
+    start, end = tags[0][0], tags[-1][1]
+    division_start, division_end = _innermost_division(text, start)
+    is_mostly_articles = end - start >= (division_end - division_start) * _MIN_SHARE_OF_DIVISION
+    return [(division_start, division_end) if end <= division_end and is_mostly_articles else (start, end)]
+
+
+def _innermost_division(text: str, position: int) -> tuple[int, int]:
+    """Return the span of the innermost `div` that is open at a position; an empty one if none is."""
+    open_tags: list[re.Match[str]] = []
+    for tag in _DIVISION.finditer(text, 0, position):
+        if tag[1]:
+            open_tags.append(tag)
+        else:
+            del open_tags[-1:]
+    return (open_tags[-1].start(), _end_of_element(text, open_tags[-1])) if open_tags else (position, position)
 
 
 def _spans_of_elements(text: str, start_tags: Iterable[re.Match[str]]) -> list[tuple[int, int]]:
@@ -373,6 +390,7 @@ class _OpenTable:
 
 _MIN_SHARE_OF_MAIN: Final = 0.2
 _MIN_SHARE_OF_ARTICLES: Final = 0.3
+_MIN_SHARE_OF_DIVISION: Final = 0.75
 _MAX_CHARACTERS_OF_APP: Final = 200
 """A page that shows less than this may be made by its scripts."""
 
@@ -427,5 +445,6 @@ _NAMED_START_TAG: Final = re.compile(
 """The beginning of a tag, up to a word of its id or class."""
 
 _ARTICLE: Final = re.compile(r"</?article(?=[\s>])", re.IGNORECASE)
+_DIVISION: Final = re.compile(r"<(?:(div)|/div)(?=[\s/>])", re.IGNORECASE)
 _TITLE: Final = re.compile(r"<title(?:\s[^<>]*+)?>([^<]*)", re.IGNORECASE)
 _SPACES: Final = re.compile(r"[^\S\n]{2,}|[^\S\n ]")

@@ -38,6 +38,8 @@ def f():
 </html>
 """
 
+LONG = "The body of the page says much. " * 20
+
 
 def visible(text: str) -> str:
     return extract_html(text, "html").text.strip()
@@ -122,6 +124,20 @@ def test_the_main_part_alone_is_kept_where_the_page_says_which_it_is(page: str) 
     assert visible(page).replace(" ", "") == "Text"
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<div>menu</div><div><p>Caption</p><article>LONG</article><p>Author</p></div>", "Caption LONG Author"),
+        ("<div><nav>menu</nav><p>Caption</p><article>LONG</article></div>", "Caption LONG"),
+        ("<div><p>LONG</p><article>LONG</article></div>", "LONG"),
+        ("<div>menu</div></div><p>Caption</p><article>LONG</article>", "LONG"),
+        ("<div><p>Caption</p><article>LONG</div></article><div>menu</div>", "LONG"),
+    ],
+)
+def test_what_stands_beside_an_article_is_kept_if_it_is_little(page: str, expected: str) -> None:
+    assert visible(page.replace("LONG", LONG)) == " ".join(expected.replace("LONG", LONG).split())
+
+
 def test_articles_beside_the_point_do_not_hide_the_page() -> None:
     assert visible("<p>" + "The point. " * 20 + "</p><article>ad</article>").startswith("The point.")
 
@@ -163,6 +179,7 @@ def test_a_drawing_is_its_labels() -> None:
         "&amp",
         "<",
         "<main>",
+        "<div><article>",
         "<p x=' ",
     ],
 )
@@ -170,9 +187,6 @@ def test_hostile_pages_take_no_more_than_linear_time_and_no_recursion(unit: str)
     page = unit * 50_000
     document = extract_html(page, "html")
     assert document.text.count("\n") == page.count("\n")
-
-
-LONG = "The body of the page says much. " * 20
 
 
 @pytest.mark.parametrize(
