@@ -7,27 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from indexes import Index
-
-from directory_indexer.chunking import ChunkPolicy
-from directory_indexer.core.paths import file_path
-from directory_indexer.ranking.analyzer import query_words
-from directory_indexer.ranking.word_forms import fts_phrase
-from directory_indexer.search.texts import read_text
+from phrases import WholeFiles, has_phrase, paths_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.core.paths import FilePath
-    from directory_indexer.parsing.policy import ParsePolicy
-
-
-class WholeFiles(Index):
-    """An index in which a short file is one passage."""
-
-    @property
-    def parse_policy(self) -> ParsePolicy:
-        return super().parse_policy._replace(chunking=ChunkPolicy(size=512, overlap=8))
+    from indexes import Index
 
 
 FILES = Path(__file__).parent.parent / "data" / "formats"
@@ -191,26 +176,6 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
     index.run()
     yield index
     index.close()
-
-
-def paths_of(index: Index, name: str) -> list[FilePath]:
-    with index.docstore.snapshot() as snapshot:
-        paths = [path for root in snapshot.directories.all() for path in snapshot.files.within(root)]
-    whole = str(file_path(str(index.root / name)))
-    return [path for path in paths if path == whole or path.startswith(f"{whole}!")]
-
-
-def has_phrase(index: Index, name: str, phrase: str) -> bool:
-    with index.docstore.snapshot() as snapshot:
-        chunks = [chunk.chunk_id for path in paths_of(index, name) for chunk in snapshot.chunks.of_file(path)]
-        return bool(snapshot.words.matching(fts_phrase(tuple(query_words(phrase))), chunks))
-
-
-def text_of(index: Index, name: str) -> str:
-    with index.docstore.snapshot() as snapshot:
-        return "\n".join(
-            read_text(snapshot, path, None).text for path in paths_of(index, name) if snapshot.chunks.has_text(path)
-        )
 
 
 @pytest.mark.parametrize(("name", "phrase"), cases(MAIL))
