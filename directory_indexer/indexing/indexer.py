@@ -125,7 +125,7 @@ class Indexer:
             # If all named directories are untracked by now, this is still not a run over the whole index.
             request = RunRequest(Verb.INDEX, roots or requested, options.origin, options.to_json())
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
-                if not run.must_stop:  # as it waited for the lock
+                if not run.must_stop:  # It may have been told to stop while it waited for the lock.
                     run.take_over_paused(roots)
                 self._vectorizer.merger.requeue_lost_vectors()
                 updater = Updater(self._parts, run, is_wary=start.was_cut_off)

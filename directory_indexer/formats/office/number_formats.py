@@ -26,8 +26,9 @@ _DAYS: Final = 2_958_466
 _Writer: TypeAlias = Callable[[float], str]
 _EXACT_DIGITS: Final = 15
 _MOST: Final = 1e21
-_MOST_EXACT: Final = 2.0**53
 """Larger numbers are no amounts; NaN compares as false, too."""
+
+_MOST_EXACT: Final = 2.0**53
 
 _MAX_CODE: Final = 255
 _DATE_CODE: Final = "yyyy-mm-dd"
