@@ -50,6 +50,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _ADDRESS = "WARM_COMMANDS"
 _LENGTH = struct.Struct("!I")
 _POLL_SECONDS = 0.02
+_CALL_SECONDS = 5.0
 FOREVER_SECONDS = 100_000.0
 _MOST_READ = 100_000
 _LARGE_PAGE = 1 << 21
@@ -86,13 +87,13 @@ class WarmCommand:
         function: str = COMMAND,
         address: str = "",
     ) -> None:
-        self._connection = socket.socket(socket.AF_UNIX)
-        self._connection.connect(address or _forker())
         # All but a command may need modules of tests.
         path = None if function == COMMAND else sys.path
         call = json.dumps(
             {"words": words, "cwd": cwd, "environ": dict(environ), "function": function, "path": path}
         ).encode()
+        self._connection = socket.socket(socket.AF_UNIX)
+        self._connection.connect(address or _forker())
         socket.send_fds(self._connection, [_LENGTH.pack(len(call))], streams)
         self._connection.sendall(call)
         self.pid = int.from_bytes(_exactly(self._connection, 4), "big")
@@ -270,6 +271,7 @@ def _serve(listener: socket.socket) -> None:
             _answer_ended(running)
         if listener in ready:
             connection, _ = listener.accept()
+            connection.settimeout(_CALL_SECONDS)  # a thread of a process that ends may stop between two steps
             try:
                 call, streams = _received(connection)
             except (EOFError, OSError, struct.error):  # whoever wanted to start it has ended
