@@ -21,7 +21,8 @@ from directory_indexer.cli.signals import without_echo
 def say(text):
     print(text, flush=True)
 with without_echo(2, show=lambda: say("<shown>"), hide=lambda: say("<hidden>")):
-    signal.pause()
+    while True:  # a handled signal ends a pause
+        signal.pause()
 """
 _SHELL = """
 import os, signal, subprocess, sys, termios
