@@ -244,6 +244,7 @@ The best of few chunks is less similar by chance than the best of many, so a low
 
 _RARE_NAME: Final = 1.0
 _QUALITY_IF_NAMED: Final = 0.32
+"""A rare name outweighs all other signals of an answer that is not good, and makes it just good."""
 
 
 SimilarityFunction = Callable[[str, Sequence[str]], float | None]

@@ -28,8 +28,8 @@ class ScoredCandidate(NamedTuple):
 
     `penalty` is its penalty for accompanying code, `named` the share of the query that its file name or title has, and
     `coverage` the share of the query's information that the passage has. If it `is_readable`, its quality rests on its
-    cosine, too. `rare` are the typed words in it that hardly any other passage has, and it
-    `has_rare_name` if it has such a name of a question.
+    cosine, too. `rare` are the typed words in it that hardly any other passage has. If it
+    `has_rare_name`, it has a name of the query that hardly any other passage has.
     """
 
     candidate: Candidate
@@ -263,6 +263,7 @@ _MIN_QUALITY_IF_EXACT: Final = 0.5
 """The minimum quality of a passage that contains what was typed, in these or other forms of its words."""
 
 FULL_COVERAGE: Final = 0.999
+"""The share of the query's information of a passage that has all of its words; sums of weights are rounded."""
 
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.12
