@@ -43,6 +43,12 @@ class TypedName(NamedTuple):
     is_unfinished: bool = False
     unknown: frozenset[str] = frozenset()
 
+    @property
+    def spellings(self) -> tuple[TypedName, ...]:
+        """The name as typed, and with umlauts as two letters, as in Mueller."""
+        text = transliterate_umlauts(self.text)
+        return (self,) if text == self.text else (self, self._replace(text=text, words=tuple(split_into_words(text))))
+
 
 def typed_name(query: Query) -> TypedName | None:
     """Return a query as a possible name; None where it can be none."""

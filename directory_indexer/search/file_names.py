@@ -74,17 +74,16 @@ def named_files(
     typed = typed_name(query)
     if typed is None:
         return NamedFiles()
-    unknown = frozenset(typed.words) - snapshot.words.known(typed.words)
-    typed = typed._replace(is_unfinished=request.is_unfinished, unknown=unknown)
-    places = [
-        *_matching_files(filter(is_meant, snapshot.path_lookup.named(typed.words)), typed),
-        *(
-            place
-            for place in _matching_directories(snapshot, request, query, typed)
-            if not (documents and lies_in(place.path, documents))
-        ),
-    ]
-    best = sorted(places, key=lambda place: _sort_key(place, typed, request.near))
+    typed = typed._replace(is_unfinished=request.is_unfinished)
+    by_path: dict[FilePath, NamedPath] = {}
+    for spelling in typed.spellings:
+        unknown = frozenset(spelling.words) - snapshot.words.known(spelling.words)
+        spelled = spelling._replace(unknown=unknown)
+        files = _matching_files(filter(is_meant, snapshot.path_lookup.named(spelled.words)), spelled)
+        for place in (*files, *_matching_directories(snapshot, request, query, spelled)):
+            if not (place.is_directory and documents and lies_in(place.path, documents)):
+                by_path.setdefault(place.path, place)
+    best = sorted(by_path.values(), key=lambda place: _sort_key(place, typed, request.near))
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 

@@ -92,6 +92,8 @@ def test_names_of_many_files_leave_room_for_texts_and_come_behind_them(index: In
         ("Kranich", "Projekt_Kranich"),
         ("Kuendigung", "Kündigung.bin"),
         ("kundigung", "Kündigung.bin"),
+        ("Müller Haus", "mueller_haus.jpg"),
+        ("Großmüller", "Grossmueller"),
         ("東京", "旅行東京.bin"),
     ],
 )
@@ -104,6 +106,8 @@ def test_files_without_text_and_directories_are_found_by_name(index: Index, quer
             "Projekt_Kranich/plan.md": "Geheim.",
             "Setup_Wireguard-0.5.3.exe": PROGRAM,
             "Kündigung.bin": PROGRAM,
+            "mueller_haus.jpg": PICTURE,
+            "Grossmueller/plan.md": "Geheim.",
             "旅行東京.bin": PROGRAM,
             "leer.md": "",
         },
