@@ -27,14 +27,16 @@ MAX_PREFIX_FILES: Final = 20
 MIN_PREFIX_FILES: Final = 5
 NO_ANSWER: Final = QueryAnswer((), is_weak=True)
 _FEW_CHUNKS: Final = 80
-_MIN_DEPTH: Final = 400
+_PASSAGES_PER_FILE: Final = 3
+_MAX_PASSAGES_PER_FILE: Final = 10
 """The passages that are examined to find one of each file."""
 
 
 class PrefixQuery(NamedTuple):
     """A query whose last word is a prefix; each hit must match `required`, if it is not empty.
 
-    If `is_word`, the last word also is a word of the index, or too short to be a prefix.
+    If `is_word`, the last word also is a word of the index. A last word that is too short for a prefix is not one in
+    `query`, and nothing is required.
     """
 
     query: Query
@@ -50,8 +52,7 @@ def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
         return None
     before = text[: len(text) - len(word[0])]
     if len(word[0]) < _MIN_PREFIX_LENGTH:
-        query = parse_query(before)
-        return None if query.is_empty else PrefixQuery(query)
+        return None if parse_query(before).is_empty else PrefixQuery(parse_query(text))
     tokens = query_words(word[0])
     if len(tokens) != 1 or not snapshot.words.starting_with(tokens[0], limit=1):
         return None
@@ -64,7 +65,7 @@ def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: 
 
     If `is_ranked_by_words`, all candidates come from FTS5, and need not be checked again.
     """
-    if not expression:
+    if not expression or plan.expression == f"({expression})":
         return plan
     return plan._replace(
         expression=f"({plan.expression}) AND ({expression})" if plan.expression else expression,
@@ -89,10 +90,13 @@ class OnePassagePerFile:
         self._without = without
 
     def lists(self, depth: int) -> CandidateLists:
-        """Return the best candidate of each file."""
-        lists = self._asking.lists(max(depth, _MIN_DEPTH))
-        others = islice(self._first_of_each_file(lists.by_words), depth)
-        return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in others})
+        """Return the best candidate of each file; mostly, they are among a few times as many passages."""
+        for n_passages in (_PASSAGES_PER_FILE * depth, _MAX_PASSAGES_PER_FILE * depth):
+            lists = self._asking.lists(n_passages)
+            first = list(islice(self._first_of_each_file(lists.by_words), depth))
+            if len(first) == depth or len(lists.by_words) < n_passages:
+                break
+        return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in first})
 
     def _first_of_each_file(self, chunk_ids: Iterable[ChunkId]) -> Iterator[ChunkId]:
         """Yield the first chunk of each file; files are looked up for a few chunks at a time, which mostly suffice."""

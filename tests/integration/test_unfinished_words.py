@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from indexes import Index
 
 MOST = 20
-ON_THE_PAGE = 30
+ON_THE_PAGE = 20
 
 
 def typed(index: Index, query: str, mode: SearchMode = SearchMode.KEYWORD, limit: int = ON_THE_PAGE) -> list[str]:
@@ -64,6 +64,14 @@ def test_words_that_have_been_typed_count_beside_the_one_that_is_being_typed(not
     assert typed(notes, "session cook")[0] == "cookies.md"
     assert typed(notes, "session coo")[:2] in (["coop.md", "cookies.md"], ["cookies.md", "coop.md"])
     assert "cookies.md" in typed(notes, "session c")
+
+
+def test_a_last_word_too_short_for_a_beginning_counts_as_a_whole_one(index: Index) -> None:
+    plant(index.root, {f"{letter}.md": f"Take vitamin {letter} every day.\n" * 4 for letter in "abcdk"})
+    index.run()
+    for mode in (SearchMode.KEYWORD, SearchMode.HYBRID):
+        names = typed(index, "vitamin c", mode)
+        assert (names[0], sorted(names)) == ("c.md", ["a.md", "b.md", "c.md", "d.md", "k.md"])
 
 
 def test_meaning_does_not_outvote_the_beginning_of_a_word(notes: Index) -> None:
