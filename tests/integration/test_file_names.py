@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant
 
+from directory_indexer.ranking.name_match import name_match, typed_name
+from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.requests import SearchMode
 
 if TYPE_CHECKING:
@@ -117,6 +119,22 @@ def test_files_without_text_and_directories_are_found_by_name(index: Index, quer
     assert result.hits[0].path == f"{index.root}/{name}"
     assert not result.is_weak
     assert not result.degraded
+
+
+@pytest.mark.parametrize("is_unfinished", [False, True])
+def test_one_or_two_letters_name_the_files_in_whose_names_they_are_words(index: Index, *, is_unfinished: bool) -> None:
+    words = ("ko", "Ko", "KO", "kO", "k")
+    names = [
+        before + word + after for word in words for before in ("", "to", "TO-", "1") for after in ("", "la", "-La", "2")
+    ]
+    names = sorted({name.lower(): f"{name}.bin" for name in names}.values())
+    plant(index.root, dict.fromkeys(names, PROGRAM))
+    index.run()
+    for query in ("k", "ko"):
+        typed = typed_name(parse_query(query))
+        meant = [name for name in names if typed and name_match(typed, name)]
+        result = index.searcher.search(index.request(query, is_unfinished=is_unfinished))
+        assert (result.n_named, bool(meant)) == (len(meant), True)
 
 
 def test_what_was_found_by_name_alone_says_why_and_a_directory_what_lies_in_it(index: Index) -> None:

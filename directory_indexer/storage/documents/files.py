@@ -235,34 +235,50 @@ _IS_FINDABLE_BY_NAME = f"""(state IN ('indexed', 'failed')
     OR (state = 'skipped' AND reason IN ({", ".join(f"'{reason}'" for reason in FINDABLE_WITHOUT_TEXT)})))"""
 _MEMBERS = f"!{os.sep}"
 _HAS_NON_ASCII_PATH = "length(path) != length(CAST(path AS BLOB))"
-
+_MAX_OWN_LENGTH = 2
+"""A word this short is never the beginning of a longer one in a name."""
 
 _MATCH_COLUMNS = "id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns"
 
 
 class _Names(NamedTuple):
-    """Names in lower case, each before a separator, and where each ends; of non-ASCII names, only the numbers."""
+    """Names, each before a separator, also in lower case, and where each ends; of non-ASCII names, only the numbers."""
 
     joined: str
+    lower: str
     ends: array[int]
     non_ascii: tuple[int, ...]
 
     def with_all(self, words: Sequence[str]) -> Iterator[int]:
-        """Yield the numbers of the names that contain all of these words, and of those with non-ASCII characters."""
+        """Yield the numbers of the names that contain all of these words, and of those with non-ASCII characters.
+
+        One or two letters alone are in nearly all names, and must be a word of the name by themselves.
+        """
         yield from self.non_ascii
-        longest, at = max(words, key=len), -1
-        while (at := self.joined.find(longest, at + 1)) >= 0:
-            number = bisect_right(self.ends, at)
-            start, at = self.ends[number - 1] if number else 0, self.ends[number] - 1
-            if all(self.joined.find(word, start, at) >= 0 for word in words):
+        longest, last = max(words, key=len), -1
+        is_own = len(words) == 1 and len(longest) <= _MAX_OWN_LENGTH and longest.isascii() and longest.isalpha()
+        places = re.finditer(_own_word(longest), self.joined) if is_own else re.finditer(re.escape(longest), self.lower)
+        for place in places:
+            number = bisect_right(self.ends, place.start())
+            start, end = self.ends[number - 1] if number else 0, self.ends[number] - 1
+            if number != last and all(self.lower.find(word, start, end) >= 0 for word in words):
                 yield number
+            last = number
+
+
+def _own_word(word: str) -> str:
+    """Return a regular expression for a word in a name, which begins and ends there or at a change of case."""
+    first, *others = word
+    rest = "".join(f"[{letter}{letter.upper()}]" for letter in others)
+    return f"(?:(?<![A-Za-z]){first}|{first.upper()}){rest}(?![a-z])"
 
 
 def _join_names(paths: Iterable[str]) -> _Names:
-    names = [os.path.basename(path).lower() for path in paths]
+    names = [os.path.basename(path) for path in paths]
     non_ascii = tuple(number for number, name in enumerate(names) if not name.isascii())
     pieces = [f"{name}{os.sep}" if name.isascii() else os.sep for name in names]
-    return _Names("".join(pieces), array("q", accumulate(map(len, pieces))), non_ascii)
+    joined = "".join(pieces)
+    return _Names(joined, joined.lower(), array("q", accumulate(map(len, pieces))), non_ascii)
 
 
 class _KnownNames(NamedTuple):
