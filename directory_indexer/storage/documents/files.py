@@ -16,7 +16,7 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
-from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.databases.stored_values import parse_epoch_seconds, parse_stored
 from directory_indexer.storage.documents import REPAIR_HINT, SnapshotQueries, placeholders
 from directory_indexer.storage.documents.known_files import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.storage.documents.metadata import METADATA_NAMES, fold_value
@@ -160,9 +160,11 @@ class Files(SnapshotQueries):
 
     def dates(self, paths: Iterable[FilePath]) -> dict[FilePath, float]:
         """Return the dates of documents: their own, or else that of the last change on disk."""
-        return dict(
-            self._rows_for("SELECT path, coalesce(dated_at, mtime_ns / 1e9) FROM files WHERE path IN ({})", paths)
-        )
+        query = "SELECT path, coalesce(dated_at, mtime_ns / 1e9) FROM files WHERE path IN ({})"
+        return {
+            path: parse_stored("files.dated_at", parse_epoch_seconds, date)
+            for path, date in self._rows_for(query, paths)
+        }
 
     def sizes(self, within: FilePath) -> Iterator[FileSize]:
         """Yield the sizes of the files with text below a directory or in a container, sorted by path."""
@@ -268,8 +270,7 @@ class _Names(NamedTuple):
 
 def _own_word(word: str) -> str:
     """Return a regular expression for a word in a name, which begins and ends there or at a change of case."""
-    first, *others = word
-    rest = "".join(f"[{letter}{letter.upper()}]" for letter in others)
+    first, rest = word[0], "".join(f"[{letter}{letter.upper()}]" for letter in word[1:])
     return f"(?:(?<![A-Za-z]){first}|{first.upper()}){rest}(?![a-z])"
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from directory_indexer.core.files import FileFailure, PageKey, Scan, SkippedFile, SkipReason, SourceFile, Stage
 from directory_indexer.core.paths import FilePath, well_formed
-from directory_indexer.storage.databases.stored_values import parse_stored
+from directory_indexer.storage.databases.stored_values import parse_stored, parse_text
 from directory_indexer.storage.documents import (
     WHOLE_INDEX,
     IndexScope,
@@ -187,7 +187,14 @@ class IncompleteFiles(SnapshotQueries):
                 WHERE ? IN ('', reason) ORDER BY reason != 'failed', path, detail LIMIT ? OFFSET ?""",  # noqa: S608
             [*arguments, *arguments, *arguments, reason, limit, offset],
         )
-        return tuple(map(IncompleteFile._make, rows))
+        return tuple(
+            IncompleteFile(
+                path,
+                parse_stored("files.reason", parse_text, reason),
+                parse_stored("files.detail", parse_text, detail),
+            )
+            for path, reason, detail in rows
+        )
 
     def _read_gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
         # CROSS JOIN fixes the order: directories first, since there is an index by directory and state, and refused
@@ -219,8 +226,13 @@ class IncompleteFiles(SnapshotQueries):
             [*arguments, *arguments, limit],
         )
         return tuple(
-            FileFailure(path, parse_stored("files.reason", Stage, stage), message, hash=digest)
-            for path, stage, message, digest in rows
+            FileFailure(
+                path,
+                parse_stored("files.reason", Stage, stage),
+                parse_stored("files.detail", parse_text, detail),
+                hash=digest,
+            )
+            for path, stage, detail, digest in rows
         )
 
     def skipped(self, *, within: FilePath | None, limit: int) -> tuple[SkippedFile, ...]:
@@ -230,6 +242,10 @@ class IncompleteFiles(SnapshotQueries):
             f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?"  # noqa: S608
         )
         return tuple(
-            SkippedFile(path, parse_stored("files.reason", SkipReason, reason), detail)
+            SkippedFile(
+                path,
+                parse_stored("files.reason", SkipReason, reason),
+                parse_stored("files.detail", parse_text, detail),
+            )
             for path, reason, detail in self._select(query, *arguments, limit)
         )

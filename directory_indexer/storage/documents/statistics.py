@@ -155,7 +155,7 @@ class IndexTotals(ScopedQueries):
 
     def _summary(self) -> IndexSummary:
         n_chunks = self.n_chunks
-        directories = self._select("SELECT count(*), min(coalesce(completed_at, 0)) FROM directories")
+        directories = self._select("SELECT count(*), coalesce(min(coalesce(completed_at, 0.0)), 0.0) FROM directories")
         n_directories, completed_at = directories.fetchone()
         return IndexSummary(
             n_directories=n_directories,
@@ -163,7 +163,7 @@ class IndexTotals(ScopedQueries):
             n_chunks=n_chunks,
             n_embedded=n_chunks - self._count_waiting(),
             is_running=self._count("SELECT count(*) FROM runs WHERE outcome IS NULL") > 0,
-            completed_at=completed_at or None,
+            completed_at=parse_stored("directories.completed_at", parse_epoch_seconds, completed_at) or None,
         )
 
 
