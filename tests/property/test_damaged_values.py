@@ -197,12 +197,24 @@ def test_a_damaged_value_is_an_error_that_says_what_to_do_and_can_be_mended(
 @example(column="files.detail", value=b"\0")
 @example(column="files.dated_at", value=b"\0")
 @example(column="directories.completed_at", value="x")
-def test_a_value_of_another_type_is_no_bug(pristine: Path, tmp_path: Path, column: str, value: object) -> None:
+def test_a_value_that_no_run_stores_is_no_bug(pristine: Path, tmp_path: Path, column: str, value: object) -> None:
     shutil.rmtree(tmp_path / "data", ignore_errors=True)
     shutil.copytree(pristine / "data", tmp_path / "data")
     damage(tmp_path / "data/data.db", column, value)
     team = Team(tmp_path / "data")
     assert all(error.hint for error in asked(team, pristine / "notes"))
+    team.close()
+
+
+def test_a_path_that_no_file_has_is_an_error_with_its_repair(pristine: Path, tmp_path: Path) -> None:
+    shutil.copytree(pristine / "data", tmp_path / "data")
+    with contextlib.closing(sqlite3.connect(tmp_path / "data/data.db")) as connection:
+        connection.execute("UPDATE files SET path = char(0) WHERE path LIKE '%/larch.md'")
+        connection.commit()
+    team = Team(tmp_path / "data")
+    with pytest.raises(CorruptIndexError) as raised:
+        search(team.app, SearchMode.KEYWORD)
+    assert "doctor --repair" in raised.value.hint
     team.close()
 
 

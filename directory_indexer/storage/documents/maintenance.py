@@ -206,12 +206,18 @@ def _find_damage(connection: sqlite3.Connection) -> list[str]:
             if names := ", ".join(name for name, kind in columns if kind == "TEXT"):
                 for _ in connection.execute(f"SELECT {names} FROM {table}"):  # noqa: S608 - as the schema names them
                     pass
-        if column := mistyped_column(connection):
+        if column := _mistyped_column(connection):
             problems.append(f"'{column}' of a row is of another type")
     return problems
 
 
-def mistyped_column(connection: sqlite3.Connection) -> str:
+def damaged_column(connection: sqlite3.Connection) -> str:
+    """Return a column with a value of another type than declared, or with a path that no run stores; empty if none."""
+    foreign = (column for column, query in _FOREIGN_PATHS.items() if connection.execute(query).fetchone())
+    return _mistyped_column(connection) or next(foreign, "")
+
+
+def _mistyped_column(connection: sqlite3.Connection) -> str:
     """Return a column with a value of another type than declared; empty if there is none."""
     for table, columns in _columns(connection):
         wrong = " ".join(f"WHEN typeof({name}) NOT IN ({_ALLOWED_TYPES[kind]}) THEN '{name}'" for name, kind in columns)

@@ -47,7 +47,7 @@ with lazily:
     from directory_indexer.storage.documents.line_ranges import LineRanges
     from directory_indexer.storage.documents.maintenance import (
         DatabaseMaintenance,
-        mistyped_column,
+        damaged_column,
         rename_damaged_database,
     )
     from directory_indexer.storage.documents.metadata import DocumentMetadata, MetadataWrites
@@ -117,7 +117,7 @@ class DocStore:
             try:
                 yield Snapshot(connection.raw, known)
             except (TypeError, AttributeError, ValueError, OverflowError) as error:
-                if column := mistyped_column(connection.raw):  # otherwise it is a bug, and is raised as one
+                if column := damaged_column(connection.raw):  # otherwise it is a bug, and is raised as one
                     raise DamagedValueError(column) from error
                 raise
 
