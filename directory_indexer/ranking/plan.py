@@ -115,7 +115,8 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
     typed = _plan_typed(query, significant, by_word, vocabulary)
     row = _query_row(query, planned)
-    exact = (fts_phrase(row) if row else "", _all_of_expression([" OR ".join(word.phrases) for word in typed]))
+    every_word = [" OR ".join(word.phrases) for word in typed]
+    exact = (fts_phrase(row) if row else "", _expression(every_word, (), "") if typed[1:] else "".join(every_word))
     return MatchPlan(
         query=query,
         expression=expression,
@@ -372,10 +373,6 @@ def _rare_terms(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
 
 def _any_of_expression(planned: Sequence[TermQuery]) -> str:
     return " OR ".join(dict.fromkeys(phrase for part in planned for phrase in part.phrases))
-
-
-def _all_of_expression(clauses: Sequence[str]) -> str:
-    return " AND ".join(f"({clause})" for clause in clauses) if clauses[1:] else "".join(clauses)
 
 
 def _heading_expressions(texts: Sequence[str]) -> list[str]:

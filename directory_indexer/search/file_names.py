@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
 from directory_indexer.core.files import DIRECTORY
@@ -79,8 +79,8 @@ def named_files(
     for spelling in typed.spellings:
         unknown = frozenset(spelling.words) - snapshot.words.known(spelling.words)
         spelled = spelling._replace(unknown=unknown)
-        files = _matching_files(filter(is_meant, snapshot.path_lookup.named(spelled.words)), spelled)
-        for place in (*files, *_matching_directories(snapshot, request, query, spelled)):
+        named = _matching_files(filter(is_meant, snapshot.path_lookup.named(spelled.words)), spelled)
+        for place in chain(named, _matching_directories(snapshot, request, query, spelled)):
             if not (place.is_directory and documents and lies_in(place.path, documents)):
                 by_path.setdefault(place.path, place)
     best = sorted(by_path.values(), key=lambda place: _sort_key(place, typed, request.near))

@@ -214,7 +214,7 @@ def test_a_path_that_no_file_has_is_an_error_with_its_repair(pristine: Path, tmp
     team = Team(tmp_path / "data")
     with pytest.raises(CorruptIndexError) as raised:
         search(team.app, SearchMode.KEYWORD)
-    assert "doctor --repair" in raised.value.hint
+    assert "doctor --repair" in (raised.value.hint or "")
     team.close()
 
 
