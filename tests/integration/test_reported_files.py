@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import random
 import shutil
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
+import pymupdf
 import pytest
 from indexes import OCR_OFF
 from phrases import WholeFiles, has_phrase, text_of
 
+from directory_indexer.core.errors import NotIndexedError
+from directory_indexer.core.paths import file_path
 from directory_indexer.ocr.engine_selection import OcrSettings
+from directory_indexer.search.texts import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +72,80 @@ def differences(index: WholeFiles, name: str, case: Expected) -> tuple[list[str]
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_gives_its_phrases_and_nothing_else(files: WholeFiles, name: str) -> None:
     assert differences(files, name, FILES[name]) == ([], [])
+
+
+WITHOUT_TEXT = {
+    "arch/encrypted.zip": "encrypted, it needs a password",
+    "arch/notes.tar.lz": "unknown binary format",
+    "arch/part.zip.002": "part of a split archive: join the parts to index what is in it",
+    "arch/tar.Z": "unknown binary format",
+    "office/plain_notes.wpd": "unknown binary format",
+    "pdf/enc_user.pdf": "encrypted, needs a password",
+    "pdf/many_pages_empty.pdf": "no text layer; 1 page",
+}
+
+
+@pytest.mark.parametrize(("name", "reason"), WITHOUT_TEXT.items())
+def test_a_file_without_text_is_listed_with_its_reason(files: WholeFiles, name: str, reason: str) -> None:
+    with files.docstore.snapshot() as snapshot, pytest.raises(NotIndexedError) as raised:
+        read_text(snapshot, file_path(str(files.root / name)), None)
+    assert (raised.value.hint or "").endswith(reason)
+
+
+def base64_image(n_bytes: int) -> str:
+    return f"data:image/png;base64,{base64.b64encode(random.Random(7).randbytes(n_bytes)).decode()}"  # noqa: S311
+
+
+LARGE = {
+    "big.csv": (
+        "\n".join(
+            [
+                "id,name,city",
+                *(f"{at},customer {at},town {at}" for at in range(60_000)),
+                "60001,last customer budgerigar,town",
+            ]
+        ),
+        "last customer budgerigar",
+    ),
+    "inline.html": (
+        f"<p>before the picture badger</p><img src='{base64_image(1_500_000)}'><p>after the picture stoat</p>",
+        "after the picture stoat",
+    ),
+    "inline.md": (
+        f"before badger\n\n![x]({base64_image(300_000)})\n\nafter the image stoat\n",
+        "after the image stoat",
+    ),
+    "long_line.txt": (
+        " ".join(("alpha beta delta matrix " * 200_000, "zanzibar lighthouse keeper", "index token " * 20_000)),
+        "zanzibar lighthouse keeper",
+    ),
+}
+
+
+@pytest.mark.slow
+def test_large_files_are_read_to_their_ends(tmp_path: Path) -> None:
+    index = WholeFiles(tmp_path / "files", tmp_path / "data", ocr=OCR_OFF, max_file_size=10_000_000)
+    for name, (text, _) in LARGE.items():
+        index.write(name, text)
+    index.run()
+    assert [name for name, (_, phrase) in LARGE.items() if not has_phrase(index, name, phrase)] == []
+    assert base64_image(60)[-40:] not in text_of(index, "inline.html")
+    index.close()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("tesseract"), reason="Tesseract is not installed")
+def test_a_page_that_was_scanned_with_600_dots_an_inch_is_recognised(tmp_path: Path) -> None:
+    with pymupdf.open() as drawn, pymupdf.open() as scanned:
+        drawn.new_page().insert_textbox((72, 72, 520, 400), "The inspection of the mole enclosure is due.", fontsize=14)
+        picture = drawn[0].get_pixmap(dpi=600, colorspace=pymupdf.csGRAY).tobytes("jpeg")
+        scanned.new_page().insert_image((0, 0, 595, 842), stream=picture)
+        index = WholeFiles(tmp_path / "files", tmp_path / "data", ocr=OcrSettings(), max_file_size=10_000_000)
+        (tmp_path / "files").mkdir(exist_ok=True)
+        scanned.save(tmp_path / "files/huge.pdf")
+    index.run()
+    assert has_phrase(index, "huge.pdf", "inspection of the mole enclosure")
+    index.close()
 
 
 @pytest.mark.slow

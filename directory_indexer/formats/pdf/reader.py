@@ -205,7 +205,8 @@ def _has_letters(page: Page) -> bool:
 def _no_text_error(pdf: pymupdf.Document) -> ExtractionError:
     if pdf.is_repaired:
         return ExtractionError("damaged PDF: no text can be recovered")
-    return SkipFileError(SkipReason.NO_TEXT, f"no text layer; {pdf.page_count} pages")
+    pages = "1 page" if pdf.page_count == 1 else f"{pdf.page_count} pages"
+    return SkipFileError(SkipReason.NO_TEXT, f"no text layer; {pages}")
 
 
 def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: bool) -> Iterator[Page]:
