@@ -6,12 +6,20 @@ Names are split into words as the index splits texts, so that case, accents and 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_words, transliterate_umlauts
+from directory_indexer.ranking.analyzer import (
+    extra_words,
+    is_gram,
+    query_words,
+    split_into_words,
+    transliterate_umlauts,
+)
 from directory_indexer.ranking.query import Query, WordKind
 
 MAX_NAME_WORDS: Final = 3
@@ -44,20 +52,32 @@ class TypedName(NamedTuple):
     unknown: frozenset[str] = frozenset()
 
     @property
-    def spellings(self) -> tuple[TypedName, ...]:
-        """The name as typed, and with umlauts as two letters, as in Mueller."""
-        text = transliterate_umlauts(self.text)
-        return (self,) if text == self.text else (self, self._replace(text=text, words=tuple(split_into_words(text))))
+    def is_whole_word(self) -> bool:
+        """Whether it matches only as a whole word of a name, being one or two letters without any sign."""
+        return (
+            self.words == (self.text,)
+            and len(self.text) < _MIN_PREFIX_LENGTH
+            and self.text.isascii()
+            and self.text.isalpha()
+        )
 
 
-def typed_name(query: Query) -> TypedName | None:
-    """Return a query as a possible name; None where it can be none."""
+def typed_names(query: Query) -> tuple[TypedName, ...]:
+    """Return a query as possible names: as typed and, if it has umlauts, with these as two letters, as in Mueller."""
     if query.excluded or query.alternatives or not 0 < len(query.words) <= MAX_NAME_WORDS:
-        return None
+        return ()
     if any(word.kind is WordKind.WILDCARD for word in query.words) or query.text.startswith(_NON_NAME_PREFIXES):
-        return None
-    tokens = tuple(token for word in query.words for token in word.tokens)
-    return TypedName(query.meaning.strip('" ').casefold(), tokens)
+        return ()
+    text = query.meaning.strip('" ').casefold()
+    typed = TypedName(text, tuple(token for word in query.words for token in word.tokens))
+    composed = unicodedata.normalize("NFC", text)
+    spelled = transliterate_umlauts(composed)
+    if spelled == composed:
+        return (typed,)
+    tokens = (
+        query_words(transliterate_umlauts(unicodedata.normalize("NFC", word.text.casefold()))) for word in query.words
+    )
+    return (typed, TypedName(spelled, tuple(chain.from_iterable(tokens))))
 
 
 def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> NameMatch | None:

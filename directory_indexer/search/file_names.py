@@ -19,7 +19,7 @@ from directory_indexer.core.paths import FilePath, display, lies_in, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.kinds import kind_for_alias
 from directory_indexer.ranking.candidates import DEFINITION_SIGNAL, NO_EXPLANATION, Excerpt
-from directory_indexer.ranking.name_match import NameMatch, TypedName, name_match, typed_name
+from directory_indexer.ranking.name_match import NameMatch, TypedName, name_match, typed_names
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
@@ -71,19 +71,18 @@ def named_files(
             file for file in _known_files_at(snapshot, query.required.paths) if not file.is_indexed and is_meant(file)
         ]
         return NamedFiles(tuple(NamedPath(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
-    typed = typed_name(query)
-    if typed is None:
-        return NamedFiles()
-    typed = typed._replace(is_unfinished=request.is_unfinished)
-    by_path: dict[FilePath, NamedPath] = {}
-    for spelling in typed.spellings:
-        unknown = frozenset(spelling.words) - snapshot.words.known(spelling.words)
-        spelled = spelling._replace(unknown=unknown)
-        named = _matching_files(filter(is_meant, snapshot.path_lookup.named(spelled.words)), spelled)
-        for place in chain(named, _matching_directories(snapshot, request, query, spelled)):
+    named: dict[FilePath, tuple[tuple[object, ...], NamedPath]] = {}
+    for name in typed_names(query):
+        unknown = frozenset(name.words) - snapshot.words.known(name.words)
+        typed = name._replace(is_unfinished=request.is_unfinished, unknown=unknown)
+        files = snapshot.path_lookup.named(typed.words, are_whole=typed.is_whole_word)
+        for place in chain(
+            _matching_files(filter(is_meant, files), typed), _matching_directories(snapshot, request, query, typed)
+        ):
             if not (place.is_directory and documents and lies_in(place.path, documents)):
-                by_path.setdefault(place.path, place)
-    best = sorted(by_path.values(), key=lambda place: _sort_key(place, typed, request.near))
+                key = _sort_key(place, typed, request.near)
+                named[place.path] = min(named.get(place.path, (key, place)), (key, place), key=lambda found: found[0])
+    best = [place for _, place in sorted(named.values(), key=lambda found: found[0])]
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 
@@ -181,7 +180,7 @@ def _matching_directories(
     if request.has_filters or any(map(any, filters)):
         return
     is_meant = path_tests(snapshot, request, query)
-    for path in snapshot.path_lookup.named_directories(typed.words):
+    for path in snapshot.path_lookup.named_directories(typed.words, are_whole=typed.is_whole_word):
         match = name_match(typed, os.path.basename(path), is_directory=True)
         if match and is_meant(path):
             yield NamedPath(path, match=match, is_directory=True)

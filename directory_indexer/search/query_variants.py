@@ -29,14 +29,13 @@ NO_ANSWER: Final = QueryAnswer((), is_weak=True)
 _FEW_CHUNKS: Final = 80
 _PASSAGES_PER_FILE: Final = 3
 _MAX_PASSAGES_PER_FILE: Final = 10
-"""The passages that are examined to find one of each file."""
+"""Passages examined per file wanted: first three, then ten if those are of too few files."""
 
 
 class PrefixQuery(NamedTuple):
     """A query whose last word is a prefix; each hit must match `required`, if it is not empty.
 
-    If `is_word`, the last word also is a word of the index. A last word that is too short for a prefix is not one in
-    `query`, and nothing is required.
+    If `is_word`, the last word also is a word of the index, or too short to be a prefix.
     """
 
     query: Query
@@ -52,7 +51,8 @@ def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
         return None
     before = text[: len(text) - len(word[0])]
     if len(word[0]) < _MIN_PREFIX_LENGTH:
-        return None if parse_query(before).is_empty else PrefixQuery(parse_query(text))
+        query = parse_query(before)
+        return None if query.is_empty else PrefixQuery(query)
     tokens = query_words(word[0])
     if len(tokens) != 1 or not snapshot.words.starting_with(tokens[0], limit=1):
         return None
@@ -65,7 +65,7 @@ def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: 
 
     If `is_ranked_by_words`, all candidates come from FTS5, and need not be checked again.
     """
-    if not expression or plan.expression == f"({expression})":
+    if not expression or (is_ranked_by_words and plan.expression == f"({expression})"):
         return plan
     return plan._replace(
         expression=f"({plan.expression}) AND ({expression})" if plan.expression else expression,
@@ -90,7 +90,7 @@ class OnePassagePerFile:
         self._without = without
 
     def lists(self, depth: int) -> CandidateLists:
-        """Return the best candidate of each file; mostly, they are among a few times as many passages."""
+        """Return the best candidate of each file, from three times as many passages, or ten times if needed."""
         for n_passages in (_PASSAGES_PER_FILE * depth, _MAX_PASSAGES_PER_FILE * depth):
             lists = self._asking.lists(n_passages)
             first = list(islice(self._first_of_each_file(lists.by_words), depth))

@@ -155,8 +155,8 @@ class HybridRetriever:
         """Return the best chunks that contain the whole query, in a row or word by word, if there are few."""
         scores: dict[ChunkId, float] = {}
         for expression in self._plan.exact:
-            # A word without other forms is asked for as typed anyway.
-            if expression == self._plan.expression and not self._typed.has_signs:
+            # For a single word without other forms, this is the expression itself, which is run next.
+            if expression == self._plan.expression and not (scores or self._typed.has_signs):
                 continue
             if (
                 len(scores) < _MAX_EXACT_MATCHES

@@ -235,9 +235,7 @@ class Searcher:
         if beginnings is None or request.mode is SearchMode.SEMANTIC:
             return self._rank_query(snapshot, request, processed)
         room = max(request.limit - len(processed.named.places), 1)
-        # Between two keys, a short last word is searched for with one hit of each file, and not a second time with all.
-        is_asked_whole = beginnings.is_word and (request.mode is SearchMode.HYBRID or beginnings.required)
-        whole = self._rank_query(snapshot, request._replace(limit=room), processed) if is_asked_whole else NO_ANSWER
+        whole = self._rank_query(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
         if are_enough_hits(snapshot, whole, beginnings, room=room):
             return whole
         most = max(MAX_PREFIX_FILES - len(processed.named.places), MIN_PREFIX_FILES)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant
 
-from directory_indexer.ranking.name_match import name_match, typed_name
+from directory_indexer.ranking.name_match import name_match, typed_names
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.requests import SearchMode
 
@@ -95,6 +95,7 @@ def test_names_of_many_files_leave_room_for_texts_and_come_behind_them(index: In
         ("Kuendigung", "Kündigung.bin"),
         ("kundigung", "Kündigung.bin"),
         ("Müller Haus", "mueller_haus.jpg"),
+        ("Mu\u0308ller Haus", "mueller_haus.jpg"),
         ("Großmüller", "Grossmueller"),
         ("東京", "旅行東京.bin"),
     ],
@@ -122,7 +123,7 @@ def test_files_without_text_and_directories_are_found_by_name(index: Index, quer
 
 
 @pytest.mark.parametrize("is_unfinished", [False, True])
-def test_one_or_two_letters_name_the_files_in_whose_names_they_are_words(index: Index, *, is_unfinished: bool) -> None:
+def test_a_word_of_one_or_two_letters_finds_names_with_that_whole_word(index: Index, *, is_unfinished: bool) -> None:
     words = ("ko", "Ko", "KO", "kO", "k")
     names = [
         before + word + after for word in words for before in ("", "to", "TO-", "1") for after in ("", "la", "-La", "2")
@@ -131,10 +132,18 @@ def test_one_or_two_letters_name_the_files_in_whose_names_they_are_words(index: 
     plant(index.root, dict.fromkeys(names, PROGRAM))
     index.run()
     for query in ("k", "ko"):
-        typed = typed_name(parse_query(query))
-        meant = [name for name in names if typed and name_match(typed, name)]
-        result = index.searcher.search(index.request(query, is_unfinished=is_unfinished))
-        assert (result.n_named, bool(meant)) == (len(meant), True)
+        (typed,) = typed_names(parse_query(query))
+        meant = [name for name in names if name_match(typed, name)]
+        assert meant
+        assert index.searcher.search(index.request(query, is_unfinished=is_unfinished)).n_named == len(meant)
+
+
+@pytest.mark.parametrize(("typed", "name"), [("_ap", "_api.py"), ("__in", "__init__.py"), ("+pa", "+page.svelte")])
+def test_a_name_is_found_by_its_first_signs_and_letters(index: Index, typed: str, name: str) -> None:
+    plant(index.root, {name: "Nothing.\n", "other.md": "Nothing else.\n"})
+    index.run()
+    hit = index.search(typed, mode=SearchMode.KEYWORD, is_unfinished=True)[0]
+    assert (hit.path, bool(hit.named)) == (f"{index.root}/{name}", True)
 
 
 def test_what_was_found_by_name_alone_says_why_and_a_directory_what_lies_in_it(index: Index) -> None:

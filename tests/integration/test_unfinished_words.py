@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from indexes import Index
 
 MOST = 20
-ON_THE_PAGE = 20
+ON_THE_PAGE = 30
 
 
 def typed(index: Index, query: str, mode: SearchMode = SearchMode.KEYWORD, limit: int = ON_THE_PAGE) -> list[str]:
@@ -66,7 +66,7 @@ def test_words_that_have_been_typed_count_beside_the_one_that_is_being_typed(not
     assert "cookies.md" in typed(notes, "session c")
 
 
-def test_a_last_word_too_short_for_a_beginning_counts_as_a_whole_one(index: Index) -> None:
+def test_a_last_word_too_short_to_be_a_prefix_is_searched_as_a_whole_word(index: Index) -> None:
     plant(index.root, {f"{letter}.md": f"Take vitamin {letter} every day.\n" * 4 for letter in "abcdk"})
     index.run()
     for mode in (SearchMode.KEYWORD, SearchMode.HYBRID):

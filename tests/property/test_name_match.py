@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from directory_indexer.ranking.name_match import NameMatch, name_match, typed_name
+from directory_indexer.ranking.name_match import NameMatch, name_match, typed_names
 from directory_indexer.ranking.query import parse_query
 
 _SIGNS = "—….。«»¿_-'\u0301\u202e☃\ud800"
@@ -17,20 +17,18 @@ _NAMES = st.one_of(st.text(_SIGNS, min_size=1, max_size=6), st.text(min_size=1, 
 def test_any_name_can_be_compared_with_any_query(
     *, name: str, query: str, is_directory: bool, is_unfinished: bool
 ) -> None:
-    typed = typed_name(parse_query(query))
-    if typed is None:
-        return
-    assert typed.words
-    typed = typed._replace(is_unfinished=is_unfinished, unknown=frozenset(typed.words))
+    for typed in typed_names(parse_query(query)):
+        assert typed.words
+        typed = typed._replace(is_unfinished=is_unfinished, unknown=frozenset(typed.words))  # noqa: PLW2901
 
-    match = name_match(typed, name, is_directory=is_directory)
+        match = name_match(typed, name, is_directory=is_directory)
 
-    assert match is None or match in NameMatch
+        assert match is None or match in NameMatch
 
 
 @given(name=_NAMES)
 def test_a_name_that_is_typed_whole_is_found(name: str) -> None:
-    typed = typed_name(parse_query(f'"{name}"'))
-
-    if typed and typed.text == name.casefold():
+    for typed in typed_names(parse_query(f'"{name}"'))[:1]:
+        if typed.text != name.casefold():
+            return
         assert name_match(typed, name) is NameMatch.WHOLE

@@ -237,29 +237,27 @@ _IS_FINDABLE_BY_NAME = f"""(state IN ('indexed', 'failed')
     OR (state = 'skipped' AND reason IN ({", ".join(f"'{reason}'" for reason in FINDABLE_WITHOUT_TEXT)})))"""
 _MEMBERS = f"!{os.sep}"
 _HAS_NON_ASCII_PATH = "length(path) != length(CAST(path AS BLOB))"
-_MAX_OWN_LENGTH = 2
-"""A word this short is never the beginning of a longer one in a name."""
 
 _MATCH_COLUMNS = "id, path, state = 'indexed', iif(state = 'failed', 'failed', reason), mtime_ns"
 
 
 class _Names(NamedTuple):
-    """Names, each before a separator, also in lower case, and where each ends; of non-ASCII names, only the numbers."""
+    """ASCII names, each before a separator, as written and in lower case; where each ends; the numbers of the others."""
 
     joined: str
     lower: str
     ends: array[int]
     non_ascii: tuple[int, ...]
 
-    def with_all(self, words: Sequence[str]) -> Iterator[int]:
+    def with_all(self, words: Sequence[str], *, are_whole: bool) -> Iterator[int]:
         """Yield the numbers of the names that contain all of these words, and of those with non-ASCII characters.
 
-        One or two letters alone are in nearly all names, and must be a word of the name by themselves.
+        With `are_whole` they must be whole words: nearly all names contain the letters of a short one.
         """
         yield from self.non_ascii
         longest, last = max(words, key=len), -1
-        is_own = len(words) == 1 and len(longest) <= _MAX_OWN_LENGTH and longest.isascii() and longest.isalpha()
-        places = re.finditer(_own_word(longest), self.joined) if is_own else re.finditer(re.escape(longest), self.lower)
+        pattern, text = (_whole_word(longest), self.joined) if are_whole else (re.escape(longest), self.lower)
+        places = re.finditer(pattern, text)
         for place in places:
             number = bisect_right(self.ends, place.start())
             start, end = self.ends[number - 1] if number else 0, self.ends[number] - 1
@@ -268,8 +266,8 @@ class _Names(NamedTuple):
             last = number
 
 
-def _own_word(word: str) -> str:
-    """Return a regular expression for a word in a name, which begins and ends there or at a change of case."""
+def _whole_word(word: str) -> str:
+    """Return a pattern of a word of letters in a name, where it begins and ends at no letter or a change of case."""
     first, rest = word[0], "".join(f"[{letter}{letter.upper()}]" for letter in word[1:])
     return f"(?:(?<![A-Za-z]){first}|{first.upper()}){rest}(?![a-z])"
 
@@ -294,20 +292,22 @@ class _KnownNames(NamedTuple):
 class PathLookup(SnapshotQueries):
     """The paths of files in one snapshot."""
 
-    def named(self, words: Sequence[str]) -> list[PathMatch]:
+    def named(self, words: Sequence[str], *, are_whole: bool = False) -> list[PathMatch]:
         """Return files whose names contain all of these words, in lower case, and all names with non-ASCII characters.
+
+        With `are_whole` they are whole words, made of letters.
 
         The names are kept as long as nobody writes: to read all paths took a sixth of the time from a key to hits.
         """
         known = self._known_names
-        ids = json.dumps([known.ids[number] for number in known.files.with_all(words)])
+        ids = json.dumps([known.ids[number] for number in known.files.with_all(words, are_whole=are_whole)])
         query = f"SELECT {_MATCH_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
         return _path_matches(self._select(query, ids))
 
-    def named_directories(self, words: Sequence[str]) -> list[FilePath]:
+    def named_directories(self, words: Sequence[str], *, are_whole: bool = False) -> list[FilePath]:
         """Return likewise directories that contain files at any depth."""
         known = self._known_names
-        return [known.paths[number] for number in known.directories.with_all(words)]
+        return [known.paths[number] for number in known.directories.with_all(words, are_whole=are_whole)]
 
     @property
     def _known_names(self) -> _KnownNames:

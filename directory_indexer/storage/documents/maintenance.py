@@ -22,7 +22,13 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
 from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, Connections
-from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_list, parse_path, parse_stored
+from directory_indexer.storage.databases.stored_values import (
+    DamagedValueError,
+    parse_epoch_seconds,
+    parse_list,
+    parse_path,
+    parse_stored,
+)
 from directory_indexer.storage.documents import translated_errors, words
 from directory_indexer.storage.documents.files import parse_page_starts
 from directory_indexer.storage.documents.known_files import FileState, parse_skipped_entries
@@ -212,9 +218,8 @@ def _find_damage(connection: sqlite3.Connection) -> list[str]:
 
 
 def damaged_column(connection: sqlite3.Connection) -> str:
-    """Return a column with a value of another type than declared, or with a path that no run stores; empty if none."""
-    foreign = (column for column, query in _FOREIGN_PATHS.items() if connection.execute(query).fetchone())
-    return _mistyped_column(connection) or next(foreign, "")
+    """Return a column with a value of another type than declared, or a path outside its tracked directory; else ""."""
+    return _mistyped_column(connection) or _foreign_path(connection)
 
 
 def _mistyped_column(connection: sqlite3.Connection) -> str:
@@ -309,6 +314,18 @@ _CHECKED_COLUMNS: Final = (
     _checked_meta_keys(int, "words_drops", "rows_given", "plain_texts_until", mend=_DELETE_META),
     _checked_meta_keys(parse_list, "migration", mend=_DELETE_META),
     _CheckedColumn("directories.path", "SELECT id, path FROM directories", parse_path),
+    _CheckedColumn(
+        "directories.completed_at",
+        "SELECT id, completed_at FROM directories WHERE completed_at IS NOT NULL",
+        parse_epoch_seconds,
+        "UPDATE directories SET completed_at = NULL WHERE id = ?",
+    ),
+    _CheckedColumn(
+        "files.dated_at",
+        "SELECT id, dated_at FROM files WHERE dated_at IS NOT NULL",
+        parse_epoch_seconds,
+        "UPDATE files SET dated_at = NULL WHERE id = ?",
+    ),
     _CheckedColumn(
         "directories.mounts",
         "SELECT id, mounts FROM directories",

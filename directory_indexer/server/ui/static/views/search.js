@@ -16,7 +16,6 @@ import { Recall, remember } from "./recall.js";
 import { progressOf } from "./stand.js";
 
 const LIMIT = 30;
-const LIMIT_WHILE_TYPING = 20; // as many as files are found by the beginning of a word
 const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
@@ -138,7 +137,7 @@ function request({ q, sort, filters }) {
 
 // The last word may be the beginning of one, whether or not somebody goes on typing: Enter and a reload change no list.
 const HOW = {
-  keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false, prefix: true },
+  keyword: { mode: "keyword", limit: LIMIT, refresh: false, prefix: true },
   hybrid: { mode: "hybrid", limit: LIMIT, prefix: true },
   whole: { mode: "hybrid", limit: LIMIT },
 };
