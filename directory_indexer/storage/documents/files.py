@@ -242,7 +242,7 @@ _MATCH_COLUMNS = "id, path, state = 'indexed', iif(state = 'failed', 'failed', r
 
 
 class _Names(NamedTuple):
-    """ASCII names, each before a separator, as written and in lower case; where each ends; the numbers of the others."""
+    """ASCII names, each before a separator, as written and in lower case; where each ends; the numbers of others."""
 
     joined: str
     lower: str
