@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, takewhile
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from directory_indexer.core.files import DIRECTORY
@@ -71,7 +72,7 @@ def named_files(
             file for file in _known_files_at(snapshot, query.required.paths) if not file.is_indexed and is_meant(file)
         ]
         return NamedFiles(tuple(NamedPath(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
-    named: dict[FilePath, tuple[tuple[object, ...], NamedPath]] = {}
+    by_path: dict[FilePath, tuple[tuple[object, ...], NamedPath]] = {}
     for name in typed_names(query):
         unknown = frozenset(name.words) - snapshot.words.known(name.words)
         typed = name._replace(is_unfinished=request.is_unfinished, unknown=unknown)
@@ -80,9 +81,9 @@ def named_files(
             _matching_files(filter(is_meant, files), typed), _matching_directories(snapshot, request, query, typed)
         ):
             if not (place.is_directory and documents and lies_in(place.path, documents)):
-                key = _sort_key(place, typed, request.near)
-                named[place.path] = min(named.get(place.path, (key, place)), (key, place), key=lambda found: found[0])
-    best = [place for _, place in sorted(named.values(), key=lambda found: found[0])]
+                keyed = (_sort_key(place, typed, request.near), place)
+                by_path[place.path] = min(by_path.get(place.path, keyed), keyed, key=itemgetter(0))
+    best = [place for _, place in sorted(by_path.values(), key=itemgetter(0))]
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 
