@@ -115,16 +115,14 @@ def plan_match(query: Query, vocabulary: Vocabulary) -> MatchPlan:
     expression = None if planned and not any_word else _expression(required, forbidden, any_word)
     typed = _plan_typed(query, significant, by_word, vocabulary)
     row = _query_row(query, planned)
-    every_word = [" OR ".join(word.phrases) for word in typed]
-    exact = (fts_phrase(row) if row else "", _expression(every_word, (), "") if typed[1:] else "".join(every_word))
+    every_part = _all_of_clauses([_any_of_expression([part]) for part in planned])
+    exact = (fts_phrase(row) if row else "", _all_of_clauses([" OR ".join(word.phrases) for word in typed]))
     return MatchPlan(
         query=query,
         expression=expression,
         narrow=_expression((*required, rarest), forbidden, any_word) if rarest != any_word else None,
         rare=_expression((*required, rare), forbidden, any_word) if rare else None,
-        together=_expression((*required, *(_any_of_expression([part]) for part in planned)), forbidden, "")
-        if planned[1:]
-        else None,
+        together=_expression((*required, every_part), forbidden, "") if planned[1:] and every_part else None,
         named=_expression((*required, f"{{heading title path}} : ({rarest})"), forbidden, "") if rarest else None,
         terms=_terms(planned),
         n_chunks=vocabulary.n_chunks,
@@ -373,6 +371,13 @@ def _rare_terms(planned: Sequence[TermQuery]) -> Sequence[TermQuery]:
 
 def _any_of_expression(planned: Sequence[TermQuery]) -> str:
     return " OR ".join(dict.fromkeys(phrase for part in planned for phrase in part.phrases))
+
+
+def _all_of_clauses(clauses: Sequence[str]) -> str:
+    """Return the clause that all of these match; empty if the index has nothing for one of them."""
+    if not all(clauses):
+        return ""
+    return " AND ".join(f"({clause})" for clause in clauses) if clauses[1:] else "".join(clauses)
 
 
 def _heading_expressions(texts: Sequence[str]) -> list[str]:
