@@ -189,6 +189,7 @@ _SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_sc
 @example(column="files.dated_at", value=b"\0")
 @example(column="files.dated_at", value=1e300)
 @example(column="directories.completed_at", value="x")
+@example(column="files.reason", value=b"\0")
 def test_a_damaged_value_is_an_error_that_says_what_to_do_and_can_be_mended(
     pristine: Path, tmp_path: Path, column: str, value: object
 ) -> None:

@@ -16,7 +16,7 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.core.ids import ContentHash
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
-from directory_indexer.storage.databases.stored_values import parse_epoch_seconds, parse_stored
+from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_epoch_seconds, parse_stored
 from directory_indexer.storage.documents import REPAIR_HINT, SnapshotQueries, placeholders
 from directory_indexer.storage.documents.known_files import KNOWN_COLUMNS, KnownFile, KnownFiles, known_by_path
 from directory_indexer.storage.documents.metadata import METADATA_NAMES, fold_value
@@ -364,7 +364,10 @@ class PathLookup(SnapshotQueries):
 
 
 def _path_matches(rows: sqlite3.Cursor) -> list[PathMatch]:
-    return [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
+    matches = [PathMatch(id_, FilePath(path), bool(is_indexed), *rest) for id_, path, is_indexed, *rest in rows]
+    if not all(isinstance(match.reason, str) for match in matches):
+        raise DamagedValueError("files.reason")
+    return matches
 
 
 def _with_ancestors(directories: Iterable[str]) -> Iterator[FilePath]:
