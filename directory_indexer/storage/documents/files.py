@@ -257,8 +257,7 @@ class _Names(NamedTuple):
         yield from self.non_ascii
         longest, last = max(words, key=len), -1
         pattern, text = (_whole_word(longest), self.joined) if are_whole else (re.escape(longest), self.lower)
-        places = re.finditer(pattern, text)
-        for place in places:
+        for place in re.finditer(pattern, text):
             number = bisect_right(self.ends, place.start())
             start, end = self.ends[number - 1] if number else 0, self.ends[number] - 1
             if number != last and all(self.lower.find(word, start, end) >= 0 for word in words):
@@ -292,7 +291,7 @@ class _KnownNames(NamedTuple):
 class PathLookup(SnapshotQueries):
     """The paths of files in one snapshot."""
 
-    def named(self, words: Sequence[str], *, are_whole: bool = False) -> list[PathMatch]:
+    def named(self, words: Sequence[str], *, are_whole: bool) -> list[PathMatch]:
         """Return files whose names contain all of these words, in lower case, and all names with non-ASCII characters.
 
         With `are_whole` they are whole words, made of letters.
@@ -304,7 +303,7 @@ class PathLookup(SnapshotQueries):
         query = f"SELECT {_MATCH_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
         return _path_matches(self._select(query, ids))
 
-    def named_directories(self, words: Sequence[str], *, are_whole: bool = False) -> list[FilePath]:
+    def named_directories(self, words: Sequence[str], *, are_whole: bool) -> list[FilePath]:
         """Return likewise directories that contain files at any depth."""
         known = self._known_names
         return [known.paths[number] for number in known.directories.with_all(words, are_whole=are_whole)]

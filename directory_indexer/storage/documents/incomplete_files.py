@@ -188,11 +188,7 @@ class IncompleteFiles(SnapshotQueries):
             [*arguments, *arguments, *arguments, reason, limit, offset],
         )
         return tuple(
-            IncompleteFile(
-                path,
-                parse_stored("files.reason", parse_text, reason),
-                parse_stored("files.detail", parse_text, detail),
-            )
+            IncompleteFile(path, parse_stored("files.reason", parse_text, reason), _parse_detail(detail))
             for path, reason, detail in rows
         )
 
@@ -226,12 +222,7 @@ class IncompleteFiles(SnapshotQueries):
             [*arguments, *arguments, limit],
         )
         return tuple(
-            FileFailure(
-                path,
-                parse_stored("files.reason", Stage, stage),
-                parse_stored("files.detail", parse_text, detail),
-                hash=digest,
-            )
+            FileFailure(path, parse_stored("files.reason", Stage, stage), _parse_detail(detail), hash=digest)
             for path, stage, detail, digest in rows
         )
 
@@ -242,10 +233,10 @@ class IncompleteFiles(SnapshotQueries):
             f"SELECT path, reason, detail FROM files f WHERE state = 'skipped' AND {condition} ORDER BY path LIMIT ?"  # noqa: S608
         )
         return tuple(
-            SkippedFile(
-                path,
-                parse_stored("files.reason", SkipReason, reason),
-                parse_stored("files.detail", parse_text, detail),
-            )
+            SkippedFile(path, parse_stored("files.reason", SkipReason, reason), _parse_detail(detail))
             for path, reason, detail in self._select(query, *arguments, limit)
         )
+
+
+def _parse_detail(value: object) -> str:
+    return parse_stored("files.detail", parse_text, value)
