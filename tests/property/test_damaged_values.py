@@ -244,7 +244,7 @@ def test_many_damaged_values_are_errors_that_can_be_mended(
     ("column", "value"),
     [
         *(("runs.directories", "{"), ("files.reason", "x"), ("meta:space", "{"), ("meta:suffix", "/..")),
-        *(("directories.path", value) for value in ("", "/a\0b", "notes")),
+        *(("directories.path", value) for value in ("", "/a\0b", "notes", "/elsewhere")),
     ],
 )
 def test_the_doctor_repairs_a_damaged_value(pristine: Path, tmp_path: Path, column: str, value: str) -> None:

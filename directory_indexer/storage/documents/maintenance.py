@@ -191,7 +191,7 @@ def require_safe_paths(path: Path, *, name: str) -> None:
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            damaged = next((column for column, _, _ in damaged_values(connection)), "") or _foreign_path(connection)
+            damaged = next((column for column, _, _ in damaged_values(connection)), "")
     except (sqlite3.Error, UnicodeDecodeError) as error:
         damaged = str(error)
     if damaged:
@@ -314,6 +314,7 @@ _CHECKED_COLUMNS: Final = (
     _checked_meta_keys(int, "words_drops", "rows_given", "plain_texts_until", mend=_DELETE_META),
     _checked_meta_keys(parse_list, "migration", mend=_DELETE_META),
     _CheckedColumn("directories.path", "SELECT id, path FROM directories", parse_path),
+    *(_CheckedColumn(name, query, _reject_value) for name, query in _FOREIGN_PATHS.items()),
     _CheckedColumn(
         "directories.completed_at",
         "SELECT id, completed_at FROM directories WHERE completed_at IS NOT NULL",

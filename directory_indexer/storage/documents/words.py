@@ -26,9 +26,9 @@ from typing import Final, NamedTuple
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import FilePath
+from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_WEIGHTS, WordsWithPart, index_fields
-from directory_indexer.storage.databases.stored_values import parse_mapping, parse_stored
+from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_mapping, parse_stored
 from directory_indexer.storage.documents import SnapshotQueries, TableWrites, placeholders
 from directory_indexer.storage.documents.schema import FTS_TABLE
 
@@ -443,5 +443,8 @@ def _stored_source(row: Sequence[object]) -> FtsSource:
 
 
 def _fts_row(source: FtsSource) -> tuple[object, ...]:
+    # Deleting a row with other words than were inserted damages the full-text index.
+    if not lies_in(source.path, source.directory):
+        raise DamagedValueError("files.path")
     below = source.path[len(source.directory) :].lstrip(os.sep)
     return (source.id, *index_fields(text=source.text, heading=source.heading, title=source.title, path=below))
