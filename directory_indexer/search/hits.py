@@ -30,11 +30,10 @@ from directory_indexer.ranking.excerpts import MarkedTerms, excerpt
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.spelling import Correction
-from directory_indexer.search.requests import Hit, OnDisk
+from directory_indexer.search.requests import Hit
 from directory_indexer.search.scope import Scope
 from directory_indexer.search.texts import changes_on_disk
 from directory_indexer.storage.documents.chunks import IndexedChunk
-from directory_indexer.storage.documents.known_files import KnownFile
 from directory_indexer.storage.documents.shared_texts import SharingFile
 from directory_indexer.storage.documents.store import Snapshot
 
@@ -92,18 +91,28 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     """Add the metadata of documents, their changes on disk, and the OCR engine and position of scanned pages."""
     hits = tuple(hits)
     paths = {hit.path for hit in hits}
-    metadata = snapshot.metadata.of(paths)
-    hits = tuple(hit._replace(metadata=metadata.get(hit.path, Metadata())) for hit in hits)
-    dates = snapshot.files.dates(paths)
-    hits = tuple(hit._replace(dated_at=dates.get(hit.path)) for hit in hits)
-    directories = {hit.path for hit in hits if hit.named and hit.named.is_directory}
-    known = snapshot.files.get_all(paths - directories)
-    changes = changes_on_disk(snapshot, paths - directories, known)
-    hits = tuple(_with_file(hit, known.get(hit.path), changes.get(hit.path)) for hit in hits)
+    metadata, dates = snapshot.metadata.of(paths), snapshot.files.dates(paths)
+    files = paths - {hit.path for hit in hits if hit.named and hit.named.is_directory}
+    known = snapshot.files.get_all(files)
+    changes = changes_on_disk(snapshot, files, known)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
-    scans = snapshot.scans.of(paths_of_pages)
+    scans = snapshot.scans.of(paths_of_pages) if paths_of_pages else {}
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}
-    return tuple(_with_scan(_with_pages(hit, starts.get(hit.path, ())), scans, recognised) for hit in hits)
+
+    def with_facts(hit: Hit) -> Hit:
+        path = hit.path
+        file = known.get(path)
+        dated = hit._replace(
+            metadata=metadata.get(path, Metadata()),
+            dated_at=dates.get(path),
+            # The passages of files that share a text have their own ids, whichever file holds it.
+            chunk_id=new_chunk_id(path, file.hash, hit.ordinal) if file and file.hash else hit.chunk_id,
+            source=file.source if file else None,
+            on_disk=changes.get(path),
+        )
+        return _with_scan(_with_pages(dated, starts[path]), scans, recognised) if path in starts else dated
+
+    return tuple(map(with_facts, hits))
 
 
 def _row_and_cell_of_match(chunk: Chunk, excerpt: Excerpt) -> tuple[int, str]:
@@ -201,13 +210,6 @@ def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None
     positions = _word_positions(excerpt, words)
     marked = tuple(box for start, box in positions if any(first <= start < end for first, end in excerpt.marks))
     return ScannedPassage(scan.engine, scan.confidence or 0.0, _bounding_box(box for _, box in positions), marked)
-
-
-def _with_file(hit: Hit, known: KnownFile | None, on_disk: OnDisk | None) -> Hit:
-    if known and known.hash:
-        # The passages of files that share a text have their own ids, whichever file holds it.
-        hit = hit._replace(chunk_id=new_chunk_id(hit.path, known.hash, hit.ordinal))
-    return hit._replace(source=known.source if known else None, on_disk=on_disk)
 
 
 def _with_pages(hit: Hit, page_starts: Sequence[int]) -> Hit:

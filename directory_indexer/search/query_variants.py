@@ -14,11 +14,13 @@ from typing import Final, NamedTuple
 from directory_indexer.core.batching import batched
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.ranking.analyzer import is_gram, query_words
-from directory_indexer.ranking.ordering import Ranking
+from directory_indexer.ranking.ordering import Ranking, rank_by_list
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query, WordKind, parse_filter_argument, parse_query
 from directory_indexer.search.hits import QueryAnswer
-from directory_indexer.search.retrieval import CandidateLists, Retriever
+from directory_indexer.search.requests import SearchRequest
+from directory_indexer.search.retrieval import RankedChunks, Retriever, candidate_of, permitted_chunks
+from directory_indexer.search.scope import Scope
 from directory_indexer.storage.documents.store import Snapshot
 
 MAX_PREFIX_FILES: Final = 20
@@ -26,7 +28,7 @@ MAX_PREFIX_FILES: Final = 20
 
 MIN_PREFIX_FILES: Final = 5
 NO_ANSWER: Final = QueryAnswer((), is_weak=True)
-_FEW_CHUNKS: Final = 80
+_FEW_CHUNKS: Final = 40
 _PASSAGES_PER_FILE: Final = 3
 _MAX_PASSAGES_PER_FILE: Final = 10
 """Passages examined per file wanted: first three, then ten if those are of too few files."""
@@ -78,35 +80,39 @@ def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: 
     )
 
 
-class OnePassagePerFile:
-    """Restricts keyword candidates to one of each file, so that many passages of a file hide no other.
+def rank_files(
+    snapshot: Snapshot,
+    retriever: Retriever,
+    plan: MatchPlan,
+    scope: Scope,
+    request: SearchRequest,
+    *,
+    without: frozenset[int],
+) -> RankedChunks:
+    """Rank files by BM25 of their best passages, so that many passages of a file hide no other.
 
-    Files that are shown anyway are left out.
+    Three times as many passages are examined as files are wanted, or ten times if needed. Files that are shown anyway
+    are left out.
     """
+    limit = request.limit
+    for n_passages in (_PASSAGES_PER_FILE * limit, _MAX_PASSAGES_PER_FILE * limit):
+        lists = retriever.lists(n_passages)
+        first = list(islice(_first_of_each_file(snapshot, lists.by_words, without), limit))
+        if len(first) == limit or len(lists.by_words) < n_passages:
+            break
+    chunks = permitted_chunks(snapshot, first, plan, scope, request)
+    return RankedChunks(plan, chunks, rank_by_list([candidate_of(chunk, lists) for chunk in chunks.values()]))
 
-    def __init__(self, asking: Retriever, snapshot: Snapshot, *, without: frozenset[int]) -> None:
-        self._asking = asking
-        self._snapshot = snapshot
-        self._without = without
 
-    def lists(self, depth: int) -> CandidateLists:
-        """Return the best candidate of each file, from three times as many passages, or ten times if needed."""
-        for n_passages in (_PASSAGES_PER_FILE * depth, _MAX_PASSAGES_PER_FILE * depth):
-            lists = self._asking.lists(n_passages)
-            first = list(islice(self._first_of_each_file(lists.by_words), depth))
-            if len(first) == depth or len(lists.by_words) < n_passages:
-                break
-        return lists._replace(by_words={chunk_id: lists.by_words[chunk_id] for chunk_id in first})
-
-    def _first_of_each_file(self, chunk_ids: Iterable[ChunkId]) -> Iterator[ChunkId]:
-        """Yield the first chunk of each file; files are looked up for a few chunks at a time, which mostly suffice."""
-        visited = set[object](self._without)
-        for few in batched(chunk_ids, _FEW_CHUNKS):
-            holders = self._snapshot.chunks.holders_of(few)
-            for chunk_id in few:
-                if (holder := holders.get(chunk_id, chunk_id)) not in visited:
-                    visited.add(holder)
-                    yield chunk_id
+def _first_of_each_file(snapshot: Snapshot, chunk_ids: Iterable[ChunkId], without: frozenset[int]) -> Iterator[ChunkId]:
+    """Yield the first chunk of each file; files are looked up for a few chunks at a time, which mostly suffice."""
+    visited = set[object](without)
+    for few in batched(chunk_ids, _FEW_CHUNKS):
+        holders = snapshot.chunks.holders_of(few)
+        for chunk_id in few:
+            if (holder := holders.get(chunk_id, chunk_id)) not in visited:
+                visited.add(holder)
+                yield chunk_id
 
 
 def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:

@@ -252,14 +252,14 @@ def retrieve_and_rank(
     depth = -(-limit // n_first) * n_first
     while True:
         lists = inquiry.lists(depth)
-        permitted = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, lists.by_words.keys() | lists.by_meaning))
-        chunks = filter_passages(nearest_in_scope(snapshot, permitted, scope, request.near), request)
+        chunks = permitted_chunks(snapshot, lists.by_words.keys() | lists.by_meaning, plan, scope, request)
         first = [chunks[key] for key in list(lists.by_words)[:n_first] if key in chunks]
         is_of_code = is_alone and _is_mostly_code(first)
         bands = rank_bands(lists, 2 * DEPTH if is_of_code else DEPTH)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
-            _candidate(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ())) for chunk in chunks.values()
+            candidate_of(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
+            for chunk in chunks.values()
         ]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, similarity_of=mean_similarity)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
@@ -300,6 +300,14 @@ def _best_cosines(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, fl
     return dict(sorted(cosines.items(), key=lambda item: (item[1], item[0]), reverse=True)[:limit])
 
 
+def permitted_chunks(
+    snapshot: Snapshot, chunk_ids: Collection[ChunkId], plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> dict[ChunkId, IndexedChunk]:
+    """Return those of some chunks that a request permits, each in a file of the scope."""
+    chunks = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, chunk_ids))
+    return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
+
+
 def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
     """Drop what phrases, exclusions and headings of the query rule out; semantic search ignores them."""
     permitted = set(chunk_ids)
@@ -310,7 +318,8 @@ def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[C
     return permitted
 
 
-def _candidate(stored: IndexedChunk, lists: CandidateLists, band: int, beside: tuple[str, ...]) -> Candidate:
+def candidate_of(stored: IndexedChunk, lists: CandidateLists, band: int = 0, beside: tuple[str, ...] = ()) -> Candidate:
+    """Return a chunk as a candidate, with its scores in the lists."""
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,

@@ -43,12 +43,12 @@ from directory_indexer.search.query_variants import (
     MAX_PREFIX_FILES,
     MIN_PREFIX_FILES,
     NO_ANSWER,
-    OnePassagePerFile,
     PrefixQuery,
     append_prefix_hits,
     append_relaxed,
     are_enough_hits,
     parse_prefix_query,
+    rank_files,
     relax_phrases,
     relaxed_note,
     require_expression,
@@ -261,7 +261,8 @@ class Searcher:
             plan = plan_match(searched, snapshot.words)
             plan = require_expression(plan, begun.required, is_ranked_by_words=snapshot.is_local) if begun else plan
             inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
-            inquiry = OnePassagePerFile(inquiry, snapshot, without=named.file_ids) if begun else inquiry
+            if begun:
+                return rank_files(snapshot, inquiry, plan, scope, request, without=named.file_ids)
             return retrieve_and_rank(snapshot, inquiry, plan, scope, request)
 
         plan, chunks, ranking = retrieve(query)
