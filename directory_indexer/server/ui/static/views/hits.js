@@ -91,7 +91,7 @@ export class Hits {
     this.#offer(answer);
   }
 
-  #nInView = () => Math.ceil((innerHeight + Math.max(this.part.scrollTop, this.part.parentElement?.scrollTop ?? 0)) / LEAST_PX);
+  #nInView = () => Math.ceil((innerHeight - ABOVE_PX + Math.max(this.part.scrollTop, this.part.parentElement?.scrollTop ?? 0)) / LEAST_PX);
 
   // While somebody types, what is in view is painted first: the rest takes twice as long, and often nobody gets to see it.
   #drawNext(files) {
@@ -240,7 +240,7 @@ function alsoIn({ files, paths }) {
 }
 
 const FEW_NAMES = 5;
-const LEAST_PX = 80; // of the window, for each file
+const ABOVE_PX = 280, LEAST_PX = 66; // of the window, above the list and for each file
 
 // A file without text, which cannot be looked at here, or a directory, with what lies in it.
 function nameAlone(hit) {
