@@ -110,12 +110,13 @@ def rank_by_list(candidates: Sequence[Candidate]) -> Ranking:
 
     For the prefix of a word, this finds the file that is meant as often as their signals do, in half of the time.
     """
-    copies = sorted(_group_copies(candidates), key=lambda group: -(group[0].keyword_score or 0.0))
-    best = max((candidate.keyword_score or 0.0 for candidate in candidates), default=0.0) or 1.0
+    scores = {candidate.chunk_id: candidate.keyword_score or 0.0 for candidate in candidates}
+    copies = sorted(_group_copies(candidates), key=lambda group: (-scores[group[0].chunk_id], tie_breaker(group[0])))
+    best = max(scores.values(), default=0.0) or 1.0
     hits = (
         Ranked(
             first.chunk_id,
-            _PREFIX_QUALITY * (first.keyword_score or 0.0) / best,
+            _PREFIX_QUALITY * scores[first.chunk_id] / best,
             NO_EXPLANATION._replace(keyword_rank=rank, keyword_score=first.keyword_score),
             copies=tuple(copy.path for copy in others),
         )
