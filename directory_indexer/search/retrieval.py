@@ -246,15 +246,13 @@ def retrieve_and_rank(
 ) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many."""
     limit = request.limit
-    # While a word is being typed, there is less time.
-    is_alone = request.mode is SearchMode.KEYWORD and not request.is_unfinished
-    n_first = 2 * DEPTH if is_alone else DEPTH
+    n_first = _first_depth(request)
     depth = -(-limit // n_first) * n_first
     while True:
         lists = inquiry.lists(depth)
         chunks = permitted_chunks(snapshot, lists.by_words.keys() | lists.by_meaning, plan, scope, request)
         first = [chunks[key] for key in list(lists.by_words)[:n_first] if key in chunks]
-        is_of_code = is_alone and _is_mostly_code(first)
+        is_of_code = n_first > DEPTH and _is_mostly_code(first)
         bands = rank_bands(lists, 2 * DEPTH if is_of_code else DEPTH)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
@@ -266,6 +264,13 @@ def retrieve_and_rank(
         if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
             return RankedChunks(plan, chunks, ranking)
         depth *= 2
+
+
+def _first_depth(request: SearchRequest) -> int:
+    """Return how many candidates are ranked at first: more by words alone, and fewer while a word is being typed."""
+    if request.mode is not SearchMode.KEYWORD:
+        return DEPTH
+    return DEPTH * 3 // 4 if request.is_unfinished else 2 * DEPTH
 
 
 def _is_mostly_code(chunks: Sequence[IndexedChunk]) -> bool:

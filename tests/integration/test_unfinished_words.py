@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from indexes import Index
 
 MOST = 20
-ON_THE_PAGE = 30
+ON_THE_PAGE = 24
 
 
 def typed(index: Index, query: str, mode: SearchMode = SearchMode.KEYWORD, limit: int = ON_THE_PAGE) -> list[str]:
