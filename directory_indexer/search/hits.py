@@ -102,7 +102,7 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     def with_facts(hit: Hit) -> Hit:
         path = hit.path
         file = known.get(path)
-        dated = hit._replace(
+        described = hit._replace(
             metadata=metadata.get(path, Metadata()),
             dated_at=dates.get(path),
             # The passages of files that share a text have their own ids, whichever file holds it.
@@ -110,7 +110,7 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
             source=file.source if file else None,
             on_disk=changes.get(path),
         )
-        return _with_scan(_with_pages(dated, starts[path]), scans, recognised) if path in starts else dated
+        return _with_scan(_with_pages(described, starts[path]), scans, recognised) if path in starts else described
 
     return tuple(map(with_facts, hits))
 

@@ -7,20 +7,19 @@ from key to key. If few passages contain a phrase literally, its words are searc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Final, NamedTuple
 
 from directory_indexer.core.batching import batched
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.ranking.analyzer import is_gram, query_words
-from directory_indexer.ranking.ordering import Ranking, rank_by_list
+from directory_indexer.ranking.ordering import Ranking, rank_by_keyword_score
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query, WordKind, parse_filter_argument, parse_query
 from directory_indexer.search.hits import QueryAnswer
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.search.retrieval import RankedChunks, Retriever, candidate_of, permitted_chunks
 from directory_indexer.search.scope import Scope
+from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import Snapshot
 
 MAX_PREFIX_FILES: Final = 20
@@ -28,7 +27,6 @@ MAX_PREFIX_FILES: Final = 20
 
 MIN_PREFIX_FILES: Final = 5
 NO_ANSWER: Final = QueryAnswer((), is_weak=True)
-_FEW_CHUNKS: Final = 40
 _PASSAGES_PER_FILE: Final = 3
 _MAX_PASSAGES_PER_FILE: Final = 10
 """Passages examined per file wanted: first three, then ten if those are of too few files."""
@@ -89,30 +87,27 @@ def rank_files(
     *,
     without: frozenset[int],
 ) -> RankedChunks:
-    """Rank files by BM25 of their best passages, so that many passages of a file hide no other.
+    """Rank files by BM25 of their best permitted passages, so that many passages of a file hide no other file.
 
     Three times as many passages are examined as files are wanted, or ten times if needed. Files that are shown anyway
-    are left out.
+    are left out; copies count once.
     """
-    limit = request.limit
-    for n_passages in (_PASSAGES_PER_FILE * limit, _MAX_PASSAGES_PER_FILE * limit):
+    for n_passages in (_PASSAGES_PER_FILE * request.limit, _MAX_PASSAGES_PER_FILE * request.limit):
         lists = retriever.lists(n_passages)
-        first = list(islice(_first_of_each_file(snapshot, lists.by_words, without), limit))
-        if len(first) == limit or len(lists.by_words) < n_passages:
+        chunks: dict[ChunkId, IndexedChunk] = {}
+        files, texts = set(without), set[str]()
+        for few in batched(lists.by_words, request.limit):
+            permitted = permitted_chunks(snapshot, few, plan, scope, request)
+            for chunk in (permitted[chunk_id] for chunk_id in few if chunk_id in permitted):
+                if chunk.holder_id not in files and len(texts) < request.limit:
+                    files.add(chunk.holder_id)
+                    texts.add("".join(chunk.chunk.text.split()))
+                    chunks[chunk.chunk_id] = chunk
+            if len(texts) == request.limit:
+                break
+        if len(texts) == request.limit or len(lists.by_words) < n_passages:
             break
-    chunks = permitted_chunks(snapshot, first, plan, scope, request)
-    return RankedChunks(plan, chunks, rank_by_list([candidate_of(chunk, lists) for chunk in chunks.values()]))
-
-
-def _first_of_each_file(snapshot: Snapshot, chunk_ids: Iterable[ChunkId], without: frozenset[int]) -> Iterator[ChunkId]:
-    """Yield the first chunk of each file; files are looked up for a few chunks at a time, which mostly suffice."""
-    visited = set[object](without)
-    for few in batched(chunk_ids, _FEW_CHUNKS):
-        holders = snapshot.chunks.holders_of(few)
-        for chunk_id in few:
-            if (holder := holders.get(chunk_id, chunk_id)) not in visited:
-                visited.add(holder)
-                yield chunk_id
+    return RankedChunks(plan, chunks, rank_by_keyword_score([candidate_of(chunk, lists) for chunk in chunks.values()]))
 
 
 def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:

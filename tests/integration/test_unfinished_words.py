@@ -104,6 +104,26 @@ def test_each_file_is_shown_once(index: Index) -> None:
     assert sorted(hit.path.rpartition("/")[2] for hit in hits) == ["long.md", "short.md"]
 
 
+def test_copies_take_the_place_of_no_other_file(index: Index) -> None:
+    plant(index.root, {f"copy{at}.md": f"zebrafishes one two three{' ' * at}\n" for at in range(50)})
+    index.write("other.md", "Of zebrafishes in the river, there are many more words to say than in a copy.\n")
+    index.run()
+    assert "other.md" in typed(index, "zebraf")
+
+
+def test_a_passage_that_is_filtered_out_hides_no_other_of_its_file(index: Index) -> None:
+    parts = ("blueprints blueprints blueprints", "blueprints and a needle")
+    index.write("long.md", "\n\n".join(f"## Part\n\n{part} " + "word " * 400 for part in parts))
+    index.run()
+    assert index.names("bluep", mode=SearchMode.KEYWORD, is_unfinished=True, grep="needle") == ["long.md"]
+
+
+def test_a_longer_answer_continues_a_shorter_one(index: Index) -> None:
+    plant(index.root, {f"{at}.md": f"{'harbour ' * (at % 7 + 1)}of town {at}, {'and ' * at}more\n" for at in range(60)})
+    index.run()
+    assert typed(index, "harbour", limit=48)[:24] == typed(index, "harbour", limit=24)
+
+
 def test_beginnings_are_found_in_the_scope_alone(notes: Index) -> None:
     assert typed(notes, "blu path:rules") == []
     assert typed(notes, "path:flask bluep") == ["flask.md"]

@@ -258,3 +258,18 @@ def test_the_doctor_repairs_a_damaged_value(pristine: Path, tmp_path: Path, colu
     index(team, pristine / "notes")
     assert asked(team, pristine / "notes") == []
     team.close()
+
+
+@pytest.mark.skipif(os.sep != "/", reason="a backslash is no letter of a name")
+def test_a_backslash_in_a_name_is_no_damage(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name in (r"x\.\notes.md", r"x\..\y.md", r"..\z.md"):
+        (notes / name).write_text(f"The larch of {name}.", encoding="utf-8")
+    team = Team(tmp_path / "data")
+    index(team, notes)
+    assert not [finding for finding in team.app.doctor.check() if finding.verdict is Verdict.PROBLEM]
+    (notes / r"..\z.md").unlink()
+    index(team, notes)
+    assert len(team.search("larch", mode=SearchMode.KEYWORD)) == 2
+    team.close()

@@ -10,7 +10,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import WordsWithPart
 from directory_indexer.ranking.candidates import EMBEDDED_MODEL, MULTILINGUAL_MODEL, OTHER_MODEL, Candidate
-from directory_indexer.ranking.ordering import cut_below_threshold, drop_zero_scores, rank, rank_by_list
+from directory_indexer.ranking.ordering import cut_below_threshold, drop_zero_scores, rank, rank_by_keyword_score
 from directory_indexer.ranking.plan import MatchPlan, plan_match
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.scoring import score_candidates
@@ -546,11 +546,11 @@ def test_of_two_words_similarity_tells_nothing() -> None:
     assert rank(plan, doubtful(), limit=5, model=OTHER_MODEL, similarity_of=lambda _question, _passages: 0.0) == without
 
 
-def test_a_list_keeps_its_order_with_copies_at_the_place_of_the_best() -> None:
+def test_keyword_scores_alone_give_an_order_with_copies_at_the_place_of_the_best() -> None:
     best, other = candidate("b", "harbours of the north", words=9.0), candidate("a", "harbour", words=6.0)
     copy = candidate("c", "harbours  of the north", path="/c (1).md", words=9.0)
-    ranking = rank_by_list([other, copy, best])
+    ranking = rank_by_keyword_score([other, copy, best])
     assert [(hit.chunk_id, hit.copies) for hit in ranking.hits] == [(b"b", ("/c (1).md",)), (b"a", ())]
     assert [hit.explanation.keyword_rank for hit in ranking.hits] == [1, 2]
     assert ranking.hits[0].score == 0.5 > ranking.hits[1].score > 0
-    assert rank_by_list([]).is_weak
+    assert rank_by_keyword_score([]).is_weak

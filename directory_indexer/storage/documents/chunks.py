@@ -155,10 +155,6 @@ class Chunks(SnapshotQueries):
             if chunk.holder_id in rows_of
         }
 
-    def holders_of(self, chunk_ids: Iterable[ChunkId]) -> dict[ChunkId, int]:
-        """Return the rows of the files that hold these chunks."""
-        return dict(self._rows_for("SELECT chunk_id, file_id FROM chunks WHERE chunk_id IN ({})", chunk_ids))
-
     def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
         """Return the chunks whose headings contain a name exactly, in their order."""
         candidates = list(chunk_ids)

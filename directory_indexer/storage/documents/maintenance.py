@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -46,14 +47,21 @@ _CHECKPOINT_MS = 500
 
 _ROW_BYTES: Final = 8
 
+_IS_POSIX: Final = f"path LIKE '/%' AND {os.sep == '/'}"
+"""A condition on paths in which a backslash is a letter; an index may be of another system."""
+
 _HAS_UNRESOLVED_PATH: Final = (
-    " OR ".join(f"instr(replace(path, '\\', '/') || '/', '{part}')" for part in ("/../", "/./"))
+    " OR ".join(
+        f"instr(CASE WHEN {_IS_POSIX} THEN path ELSE replace(path, '\\', '/') END || '/', '{part}')"
+        for part in ("/../", "/./")
+    )
     + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
 )
 """A condition that no resolved path meets, on any operating system."""
 
-_IS_BELOW_DIRECTORY: Final = """substr(f.path, 1, length(d.path)) = d.path
-    AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1) IN ('/', '\\')"""
+_IS_BELOW_DIRECTORY: Final = f"""substr(f.path, 1, length(d.path)) = d.path
+    AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1)
+        IN ('/', CASE WHEN {_IS_POSIX.replace("path", "f.path")} THEN '/' ELSE '\\' END)"""
 
 _FOREIGN_PATHS: Final = {
     "directories.path": f"SELECT 1 FROM directories WHERE {_HAS_UNRESOLVED_PATH} LIMIT 1",  # noqa: S608 - constants

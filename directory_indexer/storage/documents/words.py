@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import FilePath, lies_in
+from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_WEIGHTS, WordsWithPart, index_fields
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_mapping, parse_stored
 from directory_indexer.storage.documents import SnapshotQueries, TableWrites, placeholders
@@ -234,6 +234,7 @@ MANY_CHUNKS = 20_000
 _SAMPLING_MULTIPLIER = 2_654_435_761
 """Scatters consecutive rows (D. Knuth, The Art of Computer Programming 3, 6.4)."""
 
+_SEPARATORS = "/\\"
 _MAX_NEW_FRACTION = 100
 _MIN_LANGUAGE_SHARE = 0.1
 _LAST_CHARACTER = chr(0x10FFFF)
@@ -443,8 +444,10 @@ def _stored_source(row: Sequence[object]) -> FtsSource:
 
 
 def _fts_row(source: FtsSource) -> tuple[object, ...]:
-    # Deleting a row with other words than were inserted damages the full-text index.
-    if not lies_in(source.path, source.directory):
+    path, directory = source.path, source.directory
+    below = path[len(directory) :]
+    # A row must be deleted with the very words that it was inserted with; the index may be of another system.
+    if not path.startswith(directory) or (directory[-1:] not in _SEPARATORS and below[:1] not in _SEPARATORS):
         raise DamagedValueError("files.path")
-    below = source.path[len(source.directory) :].lstrip(os.sep)
+    below = below.lstrip(os.sep)
     return (source.id, *index_fields(text=source.text, heading=source.heading, title=source.title, path=below))

@@ -91,7 +91,7 @@ export class Hits {
     this.#offer(answer);
   }
 
-  #nInView = () => Math.ceil((innerHeight - ABOVE_PX + Math.max(this.part.scrollTop, this.part.parentElement?.scrollTop ?? 0)) / LEAST_PX);
+  #nInView = () => Math.max(Math.ceil((innerHeight - HEAD_PX + Math.max(this.part.scrollTop, this.part.parentElement?.scrollTop ?? 0)) / LEAST_PX), 1);
 
   // While somebody types, what is in view is painted first: the rest takes twice as long, and often nobody gets to see it.
   #drawNext(files) {
@@ -240,7 +240,8 @@ function alsoIn({ files, paths }) {
 }
 
 const FEW_NAMES = 5;
-const ABOVE_PX = 280, LEAST_PX = 66; // of the window, above the list and for each file
+const HEAD_PX = 280; // what is above the list
+const LEAST_PX = 66; // of each file
 
 // A file without text, which cannot be looked at here, or a directory, with what lies in it.
 function nameAlone(hit) {

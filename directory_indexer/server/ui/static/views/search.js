@@ -15,7 +15,7 @@ import { Preview } from "./preview.js";
 import { Recall, remember } from "./recall.js";
 import { progressOf } from "./stand.js";
 
-const LIMIT = 30, WHILE_TYPING = 24; // 19 files that a beginning finds, and five others
+const LIMIT = 30, LIMIT_WHILE_TYPING = 24; // 20 files that a prefix finds, and a few with the whole word
 const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
@@ -137,7 +137,7 @@ function request({ q, sort, filters }) {
 
 // The last word may be the beginning of one, whether or not somebody goes on typing: Enter and a reload change no list.
 const HOW = {
-  keyword: { mode: "keyword", limit: WHILE_TYPING, refresh: false, prefix: true },
+  keyword: { mode: "keyword", limit: LIMIT_WHILE_TYPING, refresh: false, prefix: true },
   hybrid: { mode: "hybrid", limit: LIMIT, prefix: true },
   whole: { mode: "hybrid", limit: LIMIT },
 };
