@@ -240,6 +240,7 @@ _MIN_LANGUAGE_SHARE = 0.1
 _LAST_CHARACTER = chr(0x10FFFF)
 _MAX_RECENT_PREFIXES = 500
 _MAX_RECENT_WORDS = 100
+_MAX_RECENT_COUNTS = 10_000
 
 
 class Words(SnapshotQueries):
@@ -315,14 +316,32 @@ class Words(SnapshotQueries):
 
     def known(self, terms: Sequence[str]) -> set[str]:
         """Return which of these words occur, which is faster than counting them."""
-        query = """SELECT value FROM json_each(?) WHERE EXISTS
+        query = """SELECT value, 1 FROM json_each(?) WHERE EXISTS
             (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH '"' || value || '"')"""
-        return set(self._values(query, json.dumps(list(terms))))
+        return {*self._recent("known_words", terms, lambda new: self._select(query, json.dumps(new)))}
 
     def counts(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of chunks that contain each of these words; words that do not occur are omitted."""
-        query = f"SELECT term, doc FROM chunks_vocab WHERE term IN ({placeholders(terms)})"  # noqa: S608
-        return dict(self._select(query, *terms).fetchall())
+
+        def count(new: list[str]) -> Iterable[tuple[str, int]]:
+            query = f"SELECT term, doc FROM chunks_vocab WHERE term IN ({placeholders(new)})"  # noqa: S608
+            return self._select(query, *new)
+
+        return self._recent("counted_words", terms, count)
+
+    def _recent(
+        self, name: str, terms: Sequence[str], look_up: Callable[[list[str]], Iterable[tuple[str, int]]]
+    ) -> dict[str, int]:
+        """Look up a number for each word, and omit zeros; with each key, the words before the last one come again."""
+        recent: dict[str, int] = self._compute_once(name, dict)
+        numbers = {term: n for term in terms if (n := recent.get(term)) is not None}
+        if new := [term for term in terms if term not in numbers]:
+            looked_up = dict(look_up(new))
+            numbers |= {term: looked_up.get(term, 0) for term in new}
+            if len(recent) >= _MAX_RECENT_COUNTS:
+                recent.clear()
+            recent.update(numbers)
+        return {term: n for term, n in numbers.items() if n}
 
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words that begin with `prefix`, sorted, with the number of chunks that contain them."""

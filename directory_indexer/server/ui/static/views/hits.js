@@ -71,7 +71,7 @@ export class Hits {
   }
 
   show(answer, { query, ms, isFirst, isAgain = false }) {
-    const key = JSON.stringify([query, answer.hits, answer.notes, answer.index.files > 0]);
+    const key = isFirst ? "" : JSON.stringify([query, answer.hits, answer.notes, answer.index.files > 0]);
     if (isAgain && key === this.#shown) return;
     this.#shown = key;
     this.#isLonger = false;
