@@ -262,7 +262,7 @@ def test_the_doctor_repairs_a_damaged_value(pristine: Path, tmp_path: Path, colu
 
 @pytest.mark.skipif(os.sep != "/", reason="a backslash is no letter of a name")
 def test_a_backslash_in_a_name_is_no_damage(tmp_path: Path) -> None:
-    notes = tmp_path / "notes"
+    notes = tmp_path / "notes\\"
     notes.mkdir()
     for name in (r"x\.\notes.md", r"x\..\y.md", r"..\z.md"):
         (notes / name).write_text(f"The larch of {name}.", encoding="utf-8")

@@ -47,21 +47,22 @@ _CHECKPOINT_MS = 500
 
 _ROW_BYTES: Final = 8
 
-_IS_POSIX: Final = f"path LIKE '/%' AND {os.sep == '/'}"
-"""A condition on paths in which a backslash is a letter; an index may be of another system."""
+
+def _separators(column: str) -> str:
+    """Return the SQL expression for the separators in a path; in a POSIX path on POSIX, a backslash is a letter."""
+    return f"CASE WHEN {column} LIKE '/%' AND {os.sep == '/'} THEN '/' ELSE '/\\' END"
+
 
 _HAS_UNRESOLVED_PATH: Final = (
     " OR ".join(
-        f"instr(CASE WHEN {_IS_POSIX} THEN path ELSE replace(path, '\\', '/') END || '/', '{part}')"
-        for part in ("/../", "/./")
+        f"instr(replace(path, substr({_separators('path')}, -1), '/') || '/', '{part}')" for part in ("/../", "/./")
     )
     + " OR instr(path, char(0)) OR typeof(path) <> 'text'"
 )
 """A condition that no resolved path meets, on any operating system."""
 
-_IS_BELOW_DIRECTORY: Final = f"""substr(f.path, 1, length(d.path)) = d.path
-    AND substr(f.path, length(rtrim(d.path, '/\\')) + 1, 1)
-        IN ('/', CASE WHEN {_IS_POSIX.replace("path", "f.path")} THEN '/' ELSE '\\' END)"""
+_IS_BELOW_DIRECTORY: Final = f"""substr(f.path, 1, length(d.path)) = d.path AND instr({_separators("d.path")},
+    substr(f.path, length(rtrim(d.path, {_separators("d.path")})) + 1, 1))"""
 
 _FOREIGN_PATHS: Final = {
     "directories.path": f"SELECT 1 FROM directories WHERE {_HAS_UNRESOLVED_PATH} LIMIT 1",  # noqa: S608 - constants
