@@ -10,7 +10,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.languages import has_latin_letters
 
 DEPTH: Final = 40
-"""The number of candidates from each list, by words and by meaning; a search by words alone has another."""
+"""The number of candidates from each list, by words and by meaning."""
 
 
 class CosineScale(NamedTuple):

@@ -7,6 +7,7 @@ from key to key. If few passages contain a phrase literally, its words are searc
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from directory_indexer.core.batching import batched
@@ -26,6 +27,8 @@ MAX_PREFIX_FILES: Final = 20
 """The maximum number of files found by a prefix, in names and in texts together."""
 
 MIN_PREFIX_FILES: Final = 5
+"""There is room for so many files found in texts, however many names match."""
+
 NO_ANSWER: Final = QueryAnswer((), is_weak=True)
 _PASSAGES_PER_FILE: Final = 3
 _MAX_PASSAGES_PER_FILE: Final = 10
@@ -96,18 +99,26 @@ def rank_files(
         lists = retriever.lists(n_passages)
         chunks: dict[ChunkId, IndexedChunk] = {}
         files, texts = set(without), set[str]()
-        for few in batched(lists.by_words, request.limit):
-            permitted = permitted_chunks(snapshot, few, plan, scope, request)
-            for chunk in (permitted[chunk_id] for chunk_id in few if chunk_id in permitted):
-                if chunk.holder_id not in files and len(texts) < request.limit:
-                    files.add(chunk.holder_id)
-                    texts.add("".join(chunk.chunk.text.split()))
-                    chunks[chunk.chunk_id] = chunk
+        for chunk in _permitted_in_order(snapshot, lists.by_words, plan, scope, request):
+            if chunk.holder_id in files:
+                continue
+            files.add(chunk.holder_id)
+            texts.add("".join(chunk.chunk.text.split()))
+            chunks[chunk.chunk_id] = chunk
             if len(texts) == request.limit:
                 break
         if len(texts) == request.limit or len(lists.by_words) < n_passages:
             break
     return RankedChunks(plan, chunks, rank_by_keyword_score([candidate_of(chunk, lists) for chunk in chunks.values()]))
+
+
+def _permitted_in_order(
+    snapshot: Snapshot, chunk_ids: Iterable[ChunkId], plan: MatchPlan, scope: Scope, request: SearchRequest
+) -> Iterator[IndexedChunk]:
+    """Yield the permitted chunks in their order; a few are read at a time, which mostly suffice."""
+    for few in batched(chunk_ids, request.limit):
+        permitted = permitted_chunks(snapshot, few, plan, scope, request)
+        yield from (permitted[chunk_id] for chunk_id in few if chunk_id in permitted)
 
 
 def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
