@@ -50,6 +50,9 @@ MakeRetriever: TypeAlias = (
 
 _MAX_MATCHES: Final = 1000
 _MAX_DEFINITION_CANDIDATES: Final = 100
+_TYPED_DEPTH: Final = DEPTH * 3 // 4
+"""While a word is being typed, the file that is meant is among the first ten hits as often as with 40 candidates."""
+
 _MAX_DEPTH: Final = 1000
 """The maximum depth of the search for passages that are not copies of others."""
 
@@ -74,6 +77,16 @@ class CandidateLists(NamedTuple):
     by_meaning: dict[ChunkId, float]
     cosines: dict[ChunkId, float]
     model: Model
+
+    @property
+    def chunk_ids(self) -> set[ChunkId]:
+        """Return the chunks of both lists."""
+        return self.by_words.keys() | self.by_meaning
+
+    def first(self, n: int) -> CandidateLists:
+        """Return the first `n` of each list."""
+        by_words, by_meaning = (dict(islice(scores.items(), n)) for scores in (self.by_words, self.by_meaning))
+        return self._replace(by_words=by_words, by_meaning=by_meaning)
 
 
 class Retriever(Protocol):
@@ -244,16 +257,24 @@ class RankedChunks(NamedTuple):
 def retrieve_and_rank(
     snapshot: Snapshot, inquiry: Retriever, plan: MatchPlan, scope: Scope, request: SearchRequest
 ) -> RankedChunks:
-    """Rank enough of the best candidates for the requested number of hits, if there are so many."""
+    """Rank enough of the best candidates for the requested number of hits, if there are so many.
+
+    By words alone, twice as many are ranked among code: tests and examples, which are penalised, fill half of a list.
+    """
     limit = request.limit
-    n_first = _first_depth(request)
-    depth = -(-limit // n_first) * n_first
+    size = _TYPED_DEPTH if request.is_unfinished and request.mode is SearchMode.KEYWORD else DEPTH
+    may_double = request.mode is SearchMode.KEYWORD and not request.is_unfinished
+    depth = -(-limit // size) * size
     while True:
-        lists = inquiry.lists(depth)
-        chunks = permitted_chunks(snapshot, lists.by_words.keys() | lists.by_meaning, plan, scope, request)
-        first = [chunks[key] for key in list(lists.by_words)[:n_first] if key in chunks]
-        is_of_code = n_first > DEPTH and _is_mostly_code(first)
-        bands = rank_bands(lists, 2 * DEPTH if is_of_code else min(n_first, DEPTH))
+        lists = inquiry.lists(2 * depth if may_double else depth)
+        chunks = permitted_chunks(snapshot, lists.first(depth).chunk_ids, plan, scope, request)
+        first = [chunks[key] for key in islice(lists.by_words, size) if key in chunks]
+        is_doubled = may_double and _is_mostly_code(first)
+        if is_doubled:
+            chunks |= permitted_chunks(snapshot, lists.chunk_ids - chunks.keys(), plan, scope, request)
+        elif may_double:
+            lists = lists.first(depth)
+        bands = rank_bands(lists, 2 * size if is_doubled else size)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
             candidate_of(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
@@ -266,18 +287,8 @@ def retrieve_and_rank(
         depth *= 2
 
 
-def _first_depth(request: SearchRequest) -> int:
-    """Return how many candidates are retrieved at first: more by words alone, fewer while a word is being typed.
-
-    With 30, the file that is meant is among the first ten hits as often as with 40.
-    """
-    if request.mode is not SearchMode.KEYWORD:
-        return DEPTH
-    return DEPTH * 3 // 4 if request.is_unfinished else 2 * DEPTH
-
-
 def _is_mostly_code(chunks: Sequence[IndexedChunk]) -> bool:
-    """Whether half of the chunks are code: tests and examples, which are penalised, fill half of a list of them."""
+    """Whether half of the chunks are code."""
     return 2 * sum(chunk.facts.kind in GROUPS["code"] for chunk in chunks) >= len(chunks)
 
 
