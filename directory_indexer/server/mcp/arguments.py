@@ -164,6 +164,9 @@ class SearchCall(NamedTuple):
         "Look first for what changed since the last run; false: answer from the index as it is.",
         Only.PROGRAMS,
     ] = True
+    results: Annotated[bool, "Repeat the hits as `results`, under the names of the plain contract.", Only.PROGRAMS] = (
+        True
+    )
     plain: Annotated[bool, "Answer by the names of the plain contract.", Only.NOBODY] = False
 
 

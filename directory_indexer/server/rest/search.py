@@ -48,7 +48,9 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
     cursor = page.position.cursor_after(result.hits, state=result.state) if result.is_truncated else None
     passages = tuple(_passage_of_hit(services, hit, call) for hit in sort_result(call.sort, result).hits)
     answer = search_answer(result, index=page.index, hits=passages, next_cursor=cursor)
-    return answer._replace(results=plain_hits(passages), collection=names[0] if len(names) == 1 else None)
+    return answer._replace(
+        results=plain_hits(passages) if call.results else None, collection=names[0] if len(names) == 1 else None
+    )
 
 
 def grep(services: Services, call: GrepCall) -> GrepAnswer:

@@ -132,7 +132,7 @@ function request({ q, sort, filters }) {
   given.query = [...either, q.trim() ? q : ""].filter(Boolean).join(" ") || " ";
   // Where nothing is looked for, the files that changed last are a good beginning.
   if (!q.trim() && !either.length && Object.keys(given).every((name) => ["query", "sort", "path"].includes(name))) given.since = "1970";
-  return given;
+  return { ...given, results: false };
 }
 
 // The last word may be the beginning of one, whether or not somebody goes on typing: Enter and a reload change no list.
