@@ -146,7 +146,7 @@ class Refresher:
         freshness = Freshness(sum(map(_count_changes, changed)))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
-            freshness = self._index_changes(changed, began + seconds)
+            freshness = self._index_changes(changed, began + max(seconds, _seconds_for(changed)))
         if freshness.n_missing:
             with self._docstore.snapshot() as snapshot:
                 freshness = freshness._replace(completed_at=snapshot.directories.last_completed())
@@ -241,10 +241,19 @@ def _count_changes(plan: Plan) -> int:
     return len(plan.requests) + len(plan.removed)
 
 
+def _seconds_for(plans: Sequence[Plan]) -> float:
+    """Return the time to index these changes: on a busy machine, what was just written needs more than a moment."""
+    are_few = sum(map(_count_changes, plans)) <= _FEW_CHANGES and sum(plan.n_bytes for plan in plans) <= _FEW_BYTES
+    return _SECONDS_FOR_FEW if are_few else 0.0
+
+
 _OLDER_VERSION_NOTE: Final = "some files may have changed since they were indexed"
 _CHANGED_SETTINGS_NOTE: Final = "searching.refresh_ms"
 _NOT_YET_INDEXED_NOTE: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
 _WATCHED_CHECK_SECONDS: Final = 0.1
 _SLOW_ROOT_SKIP_SECONDS: Final = 10.0
+_FEW_CHANGES: Final = 10
+_FEW_BYTES: Final = 1_000_000
+_SECONDS_FOR_FEW: Final = 2.0
 _MAX_BYTES: Final = 20_000_000
 """Larger changes are never read within a search: they need an index run."""
