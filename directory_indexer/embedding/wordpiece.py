@@ -62,6 +62,11 @@ def token_ids_of_text(text: str) -> list[int]:
     return [id_ for word in _words_and_punctuation(text) for id_ in _ids_of_word[word]]
 
 
+def is_whole_token(word: str) -> bool:
+    """Whether a word in lower case is one token."""
+    return word in _vocabulary()
+
+
 @cache
 def _vocabulary() -> dict[str, int]:
     with open(verified_file("vocabulary.txt"), "rb") as file:

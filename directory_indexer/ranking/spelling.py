@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
@@ -56,14 +56,23 @@ class CorrectedQuery(NamedTuple):
     corrections: tuple[Correction, ...] = ()
 
 
-def correct_spelling(query: Query, vocabulary: SpellingVocabulary) -> CorrectedQuery:
-    """Correct the words of a query that the index has in no form, both for keyword and semantic search."""
+def correct_spelling(
+    query: Query, vocabulary: SpellingVocabulary, *, are_different: Callable[[str, str], bool]
+) -> CorrectedQuery:
+    """Correct the words of a query that the index has in no form, both for keyword and semantic search.
+
+    `are_different` says of two words that they are known, and mean different things: `sweep` is no error for `sleep`.
+    """
     query, parts = _search_as_parts(query, vocabulary)
     doubtful = _doubtful_words(query)
     if not doubtful:
         return CorrectedQuery(query, parts)
     unknown = islice(_unknown_words(query, doubtful, vocabulary), _MAX_CORRECTIONS)
-    corrected = {token: nearest for token in unknown if (nearest := _nearest_word(token, vocabulary))}
+    corrected = {
+        token: nearest
+        for token in unknown
+        if (nearest := next((near for near in _similar_words(token, vocabulary) if not are_different(token, near)), ""))
+    }
     return CorrectedQuery(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
 
 
@@ -150,8 +159,8 @@ def _unknown_words(query: Query, doubtful: dict[str, str], vocabulary: SpellingV
             yield token
 
 
-def _nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
-    """Return the word with the fewest errors; among these, one with swapped letters, then the most frequent."""
+def _similar_words(word: str, vocabulary: SpellingVocabulary) -> Iterator[str]:
+    """Yield words with few errors, the fewest first; then those with swapped letters, then the most frequent."""
     alike = (
         _similar_long(word, vocabulary) if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else _similar_short(word, vocabulary)
     )
@@ -161,7 +170,7 @@ def _nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
         for near, n_chunks in alike.items()
         if (n_errors := edit_distance(word, near, most=most)) and near.isalpha()
     ]
-    return min(ranked)[-1] if ranked else None
+    return (near for *_, near in sorted(ranked))
 
 
 def _similar_short(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:

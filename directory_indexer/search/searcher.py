@@ -69,6 +69,7 @@ from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.telemetry import spans
 
 with lazily:
+    from directory_indexer.embedding.likeness import are_different_words
     from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.scope import narrow_scope
     from directory_indexer.storage.documents.statistics import Facets
@@ -222,7 +223,9 @@ class Searcher:
         beginnings = parse_prefix_query(snapshot, query.text) if request.is_unfinished else None
         if beginnings and not beginnings.is_word:
             return _ProcessedQuery(query, (), None, scope, named, beginnings)
-        query, corrections = (query, ()) if named.are_answer else correct_spelling(query, snapshot.words)
+        corrections: tuple[Correction, ...] = ()
+        if not named.are_answer:
+            query, corrections = correct_spelling(query, snapshot.words, are_different=are_different_words)
         embedding: BackgroundTask[QueryEmbedding] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from directory_indexer.embedding.likeness import are_different_words
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.spelling import Correction, correct_spelling, edit_distance, words_one_edit_away
@@ -40,8 +42,11 @@ class Vocabulary(Words):
         return 1000
 
 
+correct = partial(correct_spelling, are_different=are_different_words)
+
+
 def corrected(query: str, *known: str, **counted: int) -> tuple[Correction, ...]:
-    return correct_spelling(parse_query(query), Vocabulary(dict.fromkeys(known, 1) | counted)).corrections
+    return correct(parse_query(query), Vocabulary(dict.fromkeys(known, 1) | counted)).corrections
 
 
 def words(shortest: int, longest: int) -> st.SearchStrategy[str]:
@@ -76,7 +81,7 @@ def test_one_edit_is_one_edit(word: str) -> None:
 def test_a_word_of_the_index_is_never_replaced(known: set[str], data: st.DataObject) -> None:
     word = data.draw(st.sampled_from(sorted(known)))
     query = parse_query(f"where is {word}")
-    assert correct_spelling(query, Vocabulary(dict.fromkeys(known, 1))) == (query, ())
+    assert correct(query, Vocabulary(dict.fromkeys(known, 1))) == (query, ())
 
 
 @given(st.sets(words(4, 10), min_size=1, max_size=60), words(5, 10))
@@ -146,7 +151,7 @@ def test_errors_of_all_kinds_and_alphabets_are_corrected(typed: str, known: str)
     [("Frist", "kundigungsfrist"), ("gratef", "grateful"), ("41a1615", "ff41a16151"), ("815", "0815")],
 )
 def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_error(typed: str, known: str) -> None:
-    query, corrections = correct_spelling(parse_query(typed), Vocabulary({known: 1, "first": 9}))
+    query, corrections = correct(parse_query(typed), Vocabulary({known: 1, "first": 9}))
     assert [word.text for word in query.words] == [f"*{typed.lower()}*"]
     assert [one.note for one in corrections] == [f"no word is {typed}; searched for words that it is part of"]
     assert query.meaning == typed
@@ -154,9 +159,7 @@ def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_erro
 
 def test_what_is_embedded_is_corrected_and_the_rest_stays() -> None:
     words_of_index = dict.fromkeys(("receive", "invoices", "how"), 1)
-    query, corrections = correct_spelling(
-        parse_query('How do I recieve, say, "old invocies"?'), Vocabulary(words_of_index)
-    )
+    query, corrections = correct(parse_query('How do I recieve, say, "old invocies"?'), Vocabulary(words_of_index))
     assert query.meaning == "How do I receive, say, old invocies ?"
     assert corrections == (("recieve", "receive"),)
     assert [word.text for word in query.words] == ["How", "do", "I", "receive,", "say,", "old invocies"]
@@ -169,3 +172,13 @@ def test_a_word_that_is_also_quoted_is_left_as_it_is() -> None:
 def test_a_query_in_unknown_words_is_not_rewritten_as_a_whole() -> None:
     known = ("alpha", "bravo", "charlie", "delta", "foxtrot")
     assert len(corrected("alpho bravu charlia delto foxtrut", *known)) == 3
+
+
+@pytest.mark.parametrize(("typed", "known"), [("sweep", "sleep"), ("crate", "create"), ("desert", "dessert")])
+def test_a_word_that_the_model_knows_is_not_taken_for_another(typed: str, known: str) -> None:
+    assert corrected(typed, known) == ()
+
+
+@pytest.mark.parametrize(("typed", "known"), [("harbor", "harbour"), ("color", "colour"), ("slepe", "sleep")])
+def test_another_spelling_and_an_error_are_corrected(typed: str, known: str) -> None:
+    assert corrected(typed, known) == ((typed, known),)

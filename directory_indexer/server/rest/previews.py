@@ -52,6 +52,7 @@ from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.collections import OpenCollection
+    from directory_indexer.embedding.likeness import are_different_words
 
 _LINES_IN_VIEW: Final = 1_200
 _MAX_TEXT_CHARS: Final = 300_000
@@ -137,8 +138,9 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
 
 def highlighting_plan(snapshot: Snapshot, query: str) -> MatchPlan:
     """Return the plan for the words that a query highlights."""
-    query_terms, _ = correct_spelling(select_informative_words(parse_query(query), snapshot.words), snapshot.words)
-    return plan_match(query_terms, snapshot.words)
+    query_terms = select_informative_words(parse_query(query), snapshot.words)
+    corrected, _ = correct_spelling(query_terms, snapshot.words, are_different=are_different_words)
+    return plan_match(corrected, snapshot.words)
 
 
 def linked_files(
