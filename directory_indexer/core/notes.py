@@ -78,9 +78,10 @@ class Note(NamedTuple):
         return f"{self.text}; {self.command}" if self.command else self.text
 
 
-def not_by_meaning(n_passages: int) -> str:
-    """Return what people read of passages that have no vector yet; every text that counts them ends so."""
-    return f"{'is' if n_passages == 1 else 'are'} not searchable by meaning yet"
+def format_waiting(n_passages: int, *, are_covered: bool) -> str:
+    """Format the state of passages that wait for the model; `are_covered`: static vectors find them meanwhile."""
+    state = "found only roughly by meaning so far" if are_covered else "not searchable by meaning yet"
+    return f"{'is' if n_passages == 1 else 'are'} {state}"
 
 
 def prefix_note(note: Note, prefix: str) -> Note:

@@ -38,7 +38,8 @@ class IndexReport(NamedTuple):
     `n_masked` counts the secrets masked in the texts of files that were read.
 
     `n_pages` are pages recognised in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
-    reasons of the configured service, with the number of pages. Waiting pages and chunks, and
+    reasons of the configured service, with the number of pages. `are_pending_covered` means that static vectors find
+    the waiting chunks meanwhile. Waiting pages and chunks, and
     `n_pages_unreadable`, are counted in the directories that the run covers.
 
     `refused` are chunks without a vector because the provider rejects only them; `unavailable` says
@@ -62,6 +63,7 @@ class IndexReport(NamedTuple):
     n_reused: int = 0
     n_masked: int = 0
     n_pending: int = 0
+    are_pending_covered: bool = False
     n_bytes: int = 0
     n_tokens: int = 0
     n_truncated: int = 0

@@ -32,12 +32,12 @@ _MAX_CONCURRENT_RUNS = 8
 class WaitingVectors(NamedTuple):
     """Chunks that wait for their vectors, and the estimated cost of embedding them.
 
-    `is_covered` means that static vectors find them meanwhile; `seconds` is None where only the provider knows.
+    `are_covered` means that static vectors find them meanwhile; `seconds` is None where only the provider knows.
     """
 
     n_chunks: int = 0
     n_tokens: int = 0
-    is_covered: bool = False
+    are_covered: bool = False
     seconds: float | None = None
 
 
@@ -160,8 +160,7 @@ class Status:
         if not n_chunks:
             return WaitingVectors()
         n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=True)
-        is_covered = snapshot.static_vectors.model() is not None
-        return WaitingVectors(n_chunks, n_tokens, is_covered, self.seconds_to_embed(n_tokens))
+        return WaitingVectors(n_chunks, n_tokens, snapshot.static_vectors.exist(), self.seconds_to_embed(n_tokens))
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
         """Return the approximate time that so many tokens take; None where only the provider knows."""

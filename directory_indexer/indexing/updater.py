@@ -352,7 +352,8 @@ class MeaningPhase:
         state.attempt(self._update_cluster)
         with state.docstore.snapshot() as snapshot:
             n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
-        state.count(n_pending=n_pending)
+            are_covered = snapshot.static_vectors.exist()
+        state.count(n_pending=n_pending, are_pending_covered=are_covered)
 
     def _update_cluster(self) -> None:
         self._vectorizer.cluster.update(must_stop=self._state.must_stop)

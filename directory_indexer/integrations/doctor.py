@@ -28,7 +28,7 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.kept_files import apply_mode_of_new_files, is_accessible_to_others
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.lock import write_lock
-from directory_indexer.core.notes import Finding, Verdict, not_by_meaning
+from directory_indexer.core.notes import Finding, Verdict, format_waiting
 from directory_indexer.core.paths import os_path
 from directory_indexer.embedding import Embedder
 from directory_indexer.embedding.models import LanguageAdvice
@@ -341,7 +341,8 @@ def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
 def _coverage(snapshot: Snapshot) -> Finding:
     waiting = snapshot.embedding_queue.count()
     if waiting:
-        message = f"{waiting:,} {'passage' if waiting == 1 else 'passages'} {not_by_meaning(waiting)}"
+        state = format_waiting(waiting, are_covered=snapshot.static_vectors.exist())
+        message = f"{waiting:,} {'passage' if waiting == 1 else 'passages'} {state}"
         return Finding("meaning", Verdict.WARNING, message, "dirindex index")
     return Finding("meaning", Verdict.OK, "every passage is searchable by meaning")
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from directory_indexer.core.errors import IndexMismatchError, NotIndexedError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.notes import Note, NoteKind, not_by_meaning
+from directory_indexer.core.notes import Note, NoteKind, format_waiting
 from directory_indexer.core.paths import FilePath, display, lies_in
 from directory_indexer.storage.documents.incomplete_files import CoverageGap
 from directory_indexer.storage.documents.store import Snapshot
@@ -149,8 +149,9 @@ def embedding_warnings(
     if n_waiting := snapshot.chunks.count_waiting(holders):
         n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
-        so_far = _describe_embedded_so_far(making, n_waiting)
-        note = f"{n_waiting:,} of {passages} {not_by_meaning(n_waiting)}: {so_far}"
+        are_covered = bool(making and making.embedded) and snapshot.static_vectors.exist()
+        state = format_waiting(n_waiting, are_covered=are_covered)
+        note = f"{n_waiting:,} of {passages} {state}: {_describe_embedded_so_far(making, n_waiting)}"
         yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are searchable by meaning yet")
 
 

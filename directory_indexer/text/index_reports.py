@@ -11,7 +11,7 @@ from typing import Final
 
 from directory_indexer.core.files import SkippedFile, SkipReason
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.notes import not_by_meaning
+from directory_indexer.core.notes import format_waiting
 from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.status import StatusReport, WaitingVectors
 from directory_indexer.storage.documents.runs import Outcome, PausedRun, RunRecord
@@ -77,7 +77,8 @@ def summary_lines(report: IndexReport, *, paths: PathStyle, embeds: bool) -> Ite
     yield from _masked_lines(report)
     yield from _page_lines(report)
     if report.n_pending and embeds:
-        yield fact_line("waiting", f"{count(report.n_pending, 'passage')} {not_by_meaning(report.n_pending)}")
+        state = format_waiting(report.n_pending, are_covered=report.are_pending_covered)
+        yield fact_line("waiting", f"{count(report.n_pending, 'passage')} {state}")
     yield from _detail_lines(report, paths=paths, verbose=False)
     if report.n_added:
         yield fact_line("next", 'dirindex search "…"')
@@ -283,10 +284,7 @@ def _waiting_lines(waiting: WaitingVectors) -> Iterator[Line]:
         cost = f"{waiting.n_tokens:,} tokens"
         if waiting.seconds is not None:
             cost += f", about {duration(waiting.seconds)}"
-        are = "is" if waiting.n_chunks == 1 else "are"
-        state = (
-            f"{are} found only roughly by meaning so far" if waiting.is_covered else not_by_meaning(waiting.n_chunks)
-        )
+        state = format_waiting(waiting.n_chunks, are_covered=waiting.are_covered)
         yield fact_line("waiting", f"{count(waiting.n_chunks, 'passage')} {state}: {cost}")
 
 

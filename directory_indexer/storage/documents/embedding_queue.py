@@ -241,6 +241,10 @@ class StaticVectors(SnapshotQueries):
         row = self._select("SELECT version, weights, mean, own_rows, n_lessons FROM static_model").fetchone()
         return StoredModel(*row) if row else None
 
+    def exist(self) -> bool:
+        """Whether there are any; chunks that wait for the model are then found roughly."""
+        return self._select("SELECT 1 FROM static_model").fetchone() is not None
+
     def rows(self) -> array[int]:
         """Return the rows of the chunks that have one, without numpy and without reading the vectors."""
         blocks = self._select("SELECT rows FROM static_vectors").fetchall()

@@ -114,7 +114,7 @@ def status_report() -> StatusReport:
         space=EmbeddingSpace("embedded", "all-MiniLM-L6-v2", 384),
         n_database_bytes=34_000_000,
         n_vector_bytes=12_000_000,
-        waiting=WaitingVectors(n_chunks=4400, n_tokens=882_000, is_covered=True, seconds=49.0),
+        waiting=WaitingVectors(n_chunks=4400, n_tokens=882_000, are_covered=True, seconds=49.0),
         running=RunRecord(8, 4242, "box", Verb.INDEX, docs, NOON - 130, NOON - 1, progress),
         last_run=RunRecord(7, 4100, "box", Verb.INDEX, docs, NOON - 9000, NOON - 7300, progress, Outcome.OUT_OF_TIME),
     )
