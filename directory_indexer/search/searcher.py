@@ -275,8 +275,8 @@ class Searcher:
             if len(others.ranking.hits) > len(ranking.hits):
                 chunks, beyond_quotations = chunks | others.chunks, (relaxed_note(query, ranking),)
                 ranking = append_relaxed(ranking, others.ranking, limit=request.limit)
-        visible = drop_zero_scores(ranking)
         is_by_words = request.mode is SearchMode.KEYWORD
+        visible = drop_zero_scores(ranking) if request.only_good else ranking.hits
         hits = cut_below_threshold(visible, by_words_alone=is_by_words) if request.only_good else visible
         chunks = definition_candidates(snapshot, plan, scope, request) | chunks
         hits = boost_definitions(hits, chunks, query, limit=request.limit)
