@@ -193,11 +193,12 @@ def _beginning_within(name: str, room: int) -> str:
 
 
 def _path_within(path: str, room: int) -> str:
-    """Drop the middle of a path, and keep its last component."""
+    """Drop the middle of a path, and keep its last component, of a member also the name of its container."""
     if cell_len(path) <= room:
         return path
-    directories, separator, name = path.rpartition("/")
-    name = f"{separator}{name}"
+    container, mark, member = path.rpartition("!/")
+    directories, separator, name = (container if mark else path).rpartition("/")
+    name = f"{separator}{name}{mark}{member if mark else ''}"
     n_cells = room - cell_len(name) - 1
     if directories and n_cells > 0:
         return f"{set_cell_size(directories, n_cells).rstrip()}…{name}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -45,13 +46,11 @@ def is_source(path: str) -> bool:
 
 
 def git(*arguments: str) -> str:
-    """Run git without the user's configuration and a repository's hooks.
-
-    Raises:
-        CalledProcessError: git fails; what it says goes to standard error.
-    """
+    """Run git without the user's configuration and a repository's hooks; end if it fails, after its own message."""
     command = ("git", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*", "-c", "advice.detachedHead=false")
-    done = subprocess.run((*command, *arguments), check=True, stdout=subprocess.PIPE)  # noqa: S603 - words of ours
+    done = subprocess.run((*command, *arguments), check=False, stdout=subprocess.PIPE)  # noqa: S603 - words of ours
+    if done.returncode:
+        sys.exit(f"git {' '.join(arguments[:3])} failed: name a repository with its history")
     return done.stdout.decode("utf-8", "surrogateescape")
 
 

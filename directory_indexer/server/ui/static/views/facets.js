@@ -16,7 +16,9 @@ export class Facets {
     this.#onToggle = onToggle;
     this.#onClear = onClear;
     const summary = element("summary", {}, words.filters.show);
-    this.#details = element("details", { open: matchMedia("(min-width: 60rem)").matches }, summary, this.#body);
+    const isWide = matchMedia("(min-width: 60rem)");
+    this.#details = element("details", { open: isWide.matches }, summary, this.#body);
+    isWide.addEventListener("change", () => (this.#details.open = isWide.matches)); // in a narrow window they would hide the hits
     this.part = element("aside", { class: "facets", "aria-label": words.filters.label }, this.#details);
   }
 
