@@ -59,6 +59,8 @@ _BYTES_PER_DISK_BLOCK = 512
 
 _MAX_DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
+_MIN_READ_TO_SETTLE = 100
+"""Comparing all files again takes 10 µs each, as long as each search would: too much after a few changes."""
 _NO_CHECKS = ServiceChecks()
 
 
@@ -238,12 +240,22 @@ class Indexer:
             with self._docstore.transaction() as transaction:
                 for directory_id, _ in directories:
                     transaction.directories.complete(directory_id)
+        for directory_id, plan in directories:
+            if len(plan.requests) >= _MIN_READ_TO_SETTLE:
+                self._settle(directory_id, plan.directory, run)
         paces: dict[Effort, Callable[[], Throttle]] = {
             Effort.BACKGROUND: self._policy.background,
             Effort.FULL: Throttle,
         }
         pace = paces.get(options.effort)
         updater.complete(most_pages=options.most_pages, pace=pace() if pace else None)
+
+    def _settle(self, directory_id: int, root: FilePath, run: Run) -> None:
+        """Settle the directories whose files were read, so that searches need not compare these one by one."""
+        with contextlib.suppress(WalkStoppedError, RootUnavailableError):
+            plan = self.directory_plans.of(root, IndexOptions(has_consent=True), must_stop=lambda: run.must_stop)
+            with self._docstore.transaction() as transaction:
+                transaction.directories.settle(directory_id, plan.settled)
 
     def _compress_old_texts(self, run: Run) -> None:
         """Compress the texts that an older version wrote; the next run continues a stopped one."""

@@ -56,6 +56,16 @@ def settled(index: Index) -> Index:
     return index
 
 
+def test_a_run_that_reads_many_files_settles_their_directories(index: Index) -> None:
+    plant(index.root, {f"part{number % 3}/{number}.md": f"note {number}\n" for number in range(120)})
+    let_be_old(index.root)
+    index.run()
+    assert names_of_settled(index) == {"", "part0", "part1", "part2"}
+    index.write("part1/1.md", "another text\n")
+    assert index.run().n_changed == 1
+    assert names_of_settled(index) == {"", "part0", "part2"}
+
+
 def names_of_settled(index: Index) -> set[str]:
     with index.docstore.snapshot() as snapshot:
         [directory_id] = snapshot.directories.all().values()
