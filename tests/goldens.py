@@ -173,6 +173,7 @@ class Session:
             "NO_COLOR": "1",
             "COLUMNS": "80",
             "XDG_CONFIG_HOME": str(home / ".config"),
+            "PYTHONPATH": str(Path(__file__).parent / "exact_products"),
             # A busy machine looks through all of the tree, too.
             "DIRINDEX_SEARCHING__REFRESH_MS": "60000",
         }

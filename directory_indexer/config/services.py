@@ -54,8 +54,8 @@ class SearchingConfig(NamedTuple):
     )
     refresh_ms: int = key(
         _MILLISECONDS,
-        "longest time that a query takes to index recent changes, in milliseconds (2,000 for up to ten small files); "
-        "0: no refresh",
+        "longest time that a query takes to index recent changes, in milliseconds, or seven times as long for up to "
+        "ten changes of 1 MB together; 0: no refresh",
         default=300,
     )
 

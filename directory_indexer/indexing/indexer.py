@@ -60,7 +60,8 @@ _BYTES_PER_DISK_BLOCK = 512
 _MAX_DISK_SHARE = 0.8
 _REMOVE_BATCH = 200
 _MIN_READ_TO_SETTLE = 100
-"""Comparing all files again takes 10 µs each, as long as each search would: too much after a few changes."""
+_MAX_UNCHANGED_PER_READ = 10
+"""Settling compares all files again, 10 µs each; after fewer changes, that costs more than it saves."""
 _NO_CHECKS = ServiceChecks()
 
 
@@ -241,7 +242,7 @@ class Indexer:
                 for directory_id, _ in directories:
                     transaction.directories.complete(directory_id)
         for directory_id, plan in directories:
-            if len(plan.requests) >= _MIN_READ_TO_SETTLE:
+            if len(plan.requests) >= max(_MIN_READ_TO_SETTLE, plan.n_unchanged // _MAX_UNCHANGED_PER_READ):
                 self._settle(directory_id, plan.directory, run)
         paces: dict[Effort, Callable[[], Throttle]] = {
             Effort.BACKGROUND: self._policy.background,

@@ -95,9 +95,7 @@ class Refresher:
         freshness = self._refresh(scope, seconds, seconds)
         if not freshness.unread:
             return freshness
-        with self._docstore.snapshot() as snapshot:
-            is_paused = bool(snapshot.pauses.all())
-        return freshness._replace(is_arriving=not is_paused and self._read_in_background(freshness.unread))
+        return freshness._replace(is_arriving=not self._is_paused() and self._read_in_background(freshness.unread))
 
     def refresh_watched(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
         """Do the same in watched directories, where changes are indexed within seconds anyway.
@@ -146,11 +144,16 @@ class Refresher:
         freshness = Freshness(sum(map(_count_changes, changed)))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
-            freshness = self._index_changes(changed, began + max(seconds, _seconds_for(changed)))
+            patience = _PATIENCE if _are_small(changed) and not self._is_paused() else 1
+            freshness = self._index_changes(changed, began + patience * seconds)
         if freshness.n_missing:
             with self._docstore.snapshot() as snapshot:
                 freshness = freshness._replace(completed_at=snapshot.directories.last_completed())
         return freshness._replace(problems=tuple(problems), cut_off_after=cut_off_after)
+
+    def _is_paused(self) -> bool:
+        with self._docstore.snapshot() as snapshot:
+            return bool(snapshot.pauses.all())
 
     def _roots(self, scope: Sequence[FilePath]) -> tuple[list[FilePath], Fingerprint | None]:
         with self._docstore.snapshot() as snapshot:
@@ -241,10 +244,11 @@ def _count_changes(plan: Plan) -> int:
     return len(plan.requests) + len(plan.removed)
 
 
-def _seconds_for(plans: Sequence[Plan]) -> float:
-    """Return the time to index these changes: on a busy machine, what was just written needs more than a moment."""
-    are_few = sum(map(_count_changes, plans)) <= _FEW_CHANGES and sum(plan.n_bytes for plan in plans) <= _FEW_BYTES
-    return _SECONDS_FOR_FEW if are_few else 0.0
+def _are_small(plans: Sequence[Plan]) -> bool:
+    return (
+        sum(map(_count_changes, plans)) <= _MAX_SMALL_CHANGES
+        and sum(plan.n_bytes for plan in plans) <= _MAX_SMALL_BYTES
+    )
 
 
 _OLDER_VERSION_NOTE: Final = "some files may have changed since they were indexed"
@@ -252,8 +256,10 @@ _CHANGED_SETTINGS_NOTE: Final = "searching.refresh_ms"
 _NOT_YET_INDEXED_NOTE: Final = "changes of the last seconds may not be in the index yet; they come in by themselves"
 _WATCHED_CHECK_SECONDS: Final = 0.1
 _SLOW_ROOT_SKIP_SECONDS: Final = 10.0
-_FEW_CHANGES: Final = 10
-_FEW_BYTES: Final = 1_000_000
-_SECONDS_FOR_FEW: Final = 2.0
+_MAX_SMALL_CHANGES: Final = 10
+_MAX_SMALL_BYTES: Final = 1_000_000
+_PATIENCE: Final = 7
+"""How many times as long small changes may take: on a busy machine, a single file may take a second."""
+
 _MAX_BYTES: Final = 20_000_000
 """Larger changes are never read within a search: they need an index run."""

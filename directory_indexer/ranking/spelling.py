@@ -61,7 +61,7 @@ def correct_spelling(
 ) -> CorrectedQuery:
     """Correct the words of a query that the index has in no form, both for keyword and semantic search.
 
-    `are_different` says of two words that they are known, and mean different things: `sweep` is no error for `sleep`.
+    `are_different` returns whether two words are both known and differ in meaning: `sweep` is no error for `sleep`.
     """
     query, parts = _search_as_parts(query, vocabulary)
     doubtful = _doubtful_words(query)
@@ -71,7 +71,7 @@ def correct_spelling(
     corrected = {
         token: nearest
         for token in unknown
-        if (nearest := next((near for near in _similar_words(token, vocabulary) if not are_different(token, near)), ""))
+        if (nearest := _nearest_word(token, vocabulary)) and not are_different(token, nearest)
     }
     return CorrectedQuery(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
 
@@ -159,8 +159,8 @@ def _unknown_words(query: Query, doubtful: dict[str, str], vocabulary: SpellingV
             yield token
 
 
-def _similar_words(word: str, vocabulary: SpellingVocabulary) -> Iterator[str]:
-    """Yield words with few errors, the fewest first; then those with swapped letters, then the most frequent."""
+def _nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
+    """Return the word with the fewest errors; among these, one with swapped letters, then the most frequent."""
     alike = (
         _similar_long(word, vocabulary) if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else _similar_short(word, vocabulary)
     )
@@ -170,7 +170,7 @@ def _similar_words(word: str, vocabulary: SpellingVocabulary) -> Iterator[str]:
         for near, n_chunks in alike.items()
         if (n_errors := edit_distance(word, near, most=most)) and near.isalpha()
     ]
-    return (near for *_, near in sorted(ranked))
+    return min(ranked)[-1] if ranked else None
 
 
 def _similar_short(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:

@@ -44,7 +44,7 @@ _MAX_WEIGHED_OF_SEVERAL = 100_000
 """With several words, one chunk may have more of them than another."""
 
 _MAX_WEIGHED_WHILE_TYPING = 4_000
-"""Among 106,251 chunks, the file that is meant is as often in the first ten as with all of them."""
+"""With all of 106,251 chunks, the intended file is no more often among the first ten."""
 
 MakeRetriever: TypeAlias = (
     "Callable[[Any, SearchRequest, MatchPlan, Scope, BackgroundTask[QueryEmbedding] | None], Retriever]"
@@ -53,8 +53,8 @@ MakeRetriever: TypeAlias = (
 
 _MAX_MATCHES: Final = 1000
 _MAX_DEFINITION_CANDIDATES: Final = 100
-_TYPED_DEPTH: Final = DEPTH * 3 // 4
-"""While a word is being typed, the file that is meant is among the first ten hits as often as with 40 candidates."""
+_DEPTH_WHILE_TYPING: Final = DEPTH * 3 // 4
+"""With 40, the intended file is no more often among the first ten."""
 
 _MAX_DEPTH: Final = 1000
 """The maximum depth of the search for passages that are not copies of others."""
@@ -211,7 +211,9 @@ class HybridRetriever:
         return self._sampling_rate_for(self._snapshot.words.count(expression))
 
     def _sampling_rate_for(self, n_chunks: int) -> int:
-        return max(1, n_chunks // self._max_weighed)
+        one_in = max(1, n_chunks // self._max_weighed)
+        # A sample of a power of two is part of that of a lower one: what a prefix finds, a longer prefix finds, too.
+        return 1 << one_in.bit_length() - 1 if self._is_typed else one_in
 
     @property
     def _max_weighed(self) -> int:
@@ -268,19 +270,20 @@ def retrieve_and_rank(
     By words alone, twice as many are ranked among code: tests and examples, which are penalised, fill half of a list.
     """
     limit = request.limit
-    size = _TYPED_DEPTH if request.is_unfinished and request.mode is SearchMode.KEYWORD else DEPTH
-    may_double = request.mode is SearchMode.KEYWORD and not request.is_unfinished
-    depth = -(-limit // size) * size
+    band_size = _DEPTH_WHILE_TYPING if request.is_unfinished and request.mode is SearchMode.KEYWORD else DEPTH
+    may_be_code = request.mode is SearchMode.KEYWORD and not request.is_unfinished
+    depth = -(-limit // band_size) * band_size
     while True:
-        lists = inquiry.lists(2 * depth if may_double else depth)
+        lists = inquiry.lists(2 * depth if may_be_code else depth)
         chunks = permitted_chunks(snapshot, lists.first(depth).chunk_ids, plan, scope, request)
-        first = [chunks[key] for key in islice(lists.by_words, size) if key in chunks]
-        is_doubled = may_double and _is_mostly_code(first)
-        if is_doubled:
-            chunks |= permitted_chunks(snapshot, lists.chunk_ids - chunks.keys(), plan, scope, request)
-        elif may_double:
-            lists = lists.first(depth)
-        bands = rank_bands(lists, 2 * size if is_doubled else size)
+        first = [chunks[key] for key in islice(lists.by_words, band_size) if key in chunks]
+        is_code = may_be_code and _is_mostly_code(first)
+        n_ranked = 2 * depth if is_code else depth
+        if is_code:
+            others = lists.chunk_ids - lists.first(depth).chunk_ids
+            chunks |= permitted_chunks(snapshot, others, plan, scope, request)
+        lists = lists.first(n_ranked)
+        bands = rank_bands(lists, 2 * band_size if is_code else band_size)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
             candidate_of(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
@@ -288,7 +291,7 @@ def retrieve_and_rank(
         ]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, similarity_of=mean_similarity)
         # Copies of a passage, which are shown once, and excluded passages may take up all the ranks.
-        if len(ranking.hits) >= limit or len(bands) < depth or depth >= _MAX_DEPTH:
+        if len(ranking.hits) >= limit or len(bands) < n_ranked or n_ranked >= _MAX_DEPTH:
             return RankedChunks(plan, chunks, ranking)
         depth *= 2
 

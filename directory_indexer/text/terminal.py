@@ -198,17 +198,27 @@ def _path_within(path: str, room: int) -> str:
         return path
     container, mark, member = path.rpartition("!/")
     directories, separator, name = (container if mark else path).rpartition("/")
-    name = f"{separator}{name}{mark}{member if mark else ''}"
+    name = f"{separator}{name}{mark}"
     n_cells = room - cell_len(name) - 1
-    if directories and n_cells > 0:
+    if mark and n_cells > _MIN_MEMBER_CHARS:
+        member = _end_within(member, n_cells)
+    name, n_cells = f"{name}{member if mark else ''}", n_cells - (cell_len(member) if mark else 0)
+    if directories and n_cells >= 0:
         return f"{set_cell_size(directories, n_cells).rstrip()}…{name}"
-    widths = accumulate(map(cell_len, reversed(name)))
+    return _end_within(f"{directories}{name}", room)
+
+
+def _end_within(text: str, room: int) -> str:
+    if cell_len(text) <= room:
+        return text
+    widths = accumulate(map(cell_len, reversed(text)))
     n_kept = sum(1 for _ in takewhile(lambda width: width < room, widths))
-    return f"…{name[len(name) - n_kept :]}"
+    return f"…{text[len(text) - n_kept :]}"
 
 
 _MIN_HEADING_CHARS = 16
 _MIN_PATH_CHARS = 32
+_MIN_MEMBER_CHARS = 12
 _MIN_NAME_CHARS = 20
 _SHORTENERS: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.PLACE, _MIN_HEADING_CHARS, _heading_within),

@@ -50,7 +50,7 @@ def git(*arguments: str) -> str:
     command = ("git", "-c", "core.hooksPath=/dev/null", "-c", "safe.directory=*", "-c", "advice.detachedHead=false")
     done = subprocess.run((*command, *arguments), check=False, stdout=subprocess.PIPE)  # noqa: S603 - words of ours
     if done.returncode:
-        sys.exit(f"git {' '.join(arguments[:3])} failed: name a repository with its history")
+        sys.exit(f"git {' '.join(arguments[:3])} failed; name a repository with its full history")
     return done.stdout.decode("utf-8", "surrogateescape")
 
 

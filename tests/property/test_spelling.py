@@ -174,11 +174,14 @@ def test_a_query_in_unknown_words_is_not_rewritten_as_a_whole() -> None:
     assert len(corrected("alpho bravu charlia delto foxtrut", *known)) == 3
 
 
-@pytest.mark.parametrize(("typed", "known"), [("sweep", "sleep"), ("crate", "create"), ("desert", "dessert")])
+@pytest.mark.parametrize(("typed", "known"), [("sweep", "sleep"), ("crate", "create"), ("trial", "trail")])
 def test_a_word_that_the_model_knows_is_not_taken_for_another(typed: str, known: str) -> None:
     assert corrected(typed, known) == ()
+    assert corrected(typed, **{known: 9, f"{typed[:-1]}q": 1}) == ()
 
 
-@pytest.mark.parametrize(("typed", "known"), [("harbor", "harbour"), ("color", "colour"), ("slepe", "sleep")])
+@pytest.mark.parametrize(
+    ("typed", "known"), [("harbor", "harbour"), ("color", "colour"), ("viktor", "victor"), ("slepe", "sleep")]
+)
 def test_another_spelling_and_an_error_are_corrected(typed: str, known: str) -> None:
     assert corrected(typed, known) == ((typed, known),)

@@ -242,7 +242,7 @@ class StaticVectors(SnapshotQueries):
         return StoredModel(*row) if row else None
 
     def exist(self) -> bool:
-        """Whether there are any; chunks that wait for the model are then found roughly."""
+        """Whether any are stored."""
         return self._select("SELECT 1 FROM static_model").fetchone() is not None
 
     def rows(self) -> array[int]:

@@ -18,7 +18,7 @@ export class Facets {
     const summary = element("summary", {}, words.filters.show);
     const isWide = matchMedia("(min-width: 60rem)");
     this.#details = element("details", { open: isWide.matches }, summary, this.#body);
-    isWide.addEventListener("change", () => (this.#details.open = isWide.matches)); // in a narrow window they would hide the hits
+    isWide.addEventListener("change", () => (this.#details.open = isWide.matches)); // open, they would hide the hits in a narrow window
     this.part = element("aside", { class: "facets", "aria-label": words.filters.label }, this.#details);
   }
 
