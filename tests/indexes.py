@@ -243,7 +243,7 @@ class Index:
         return self.searcher.search(self.request(query, **options)).hits
 
     def names(self, query: str, **options: object) -> list[str]:
-        """Name the files of an answer, in their order, each once; not those that have nothing in common with it."""
+        """Name the files of an answer that have anything in common with the query, in their order, each once."""
         paths = [hit.path for hit in self.search(query, **options) if hit.score > 0]
         return list(dict.fromkeys(str(path).removeprefix(f"{self.root}/") for path in paths))
 

@@ -83,6 +83,12 @@ def test_a_search_answers_hits_in_both_forms(server: WebServer, reader: str) -> 
     assert plain["metadata"]["doc_id"] == hit["doc_id"]
 
 
+def test_the_plain_form_is_left_out_on_request(server: WebServer, reader: str) -> None:
+    answer = server.search("carrots garden 3", key=reader, limit=1, results=False).json
+    assert len(answer["hits"]) == 1
+    assert "results" not in answer
+
+
 def test_weaker_hits_are_left_out_unless_all_are_asked_for(server: WebServer, reader: str) -> None:
     good = server.search("carots garden 3", key=reader, limit=50).json
     whole = server.search("carots garden 3", key=reader, limit=50, all=True).json

@@ -149,7 +149,7 @@ def test_a_name_is_found_by_its_first_signs_and_letters(index: Index, typed: str
 def test_what_was_found_by_name_alone_says_why_and_a_directory_what_lies_in_it(index: Index) -> None:
     plant(index.root, {"Fotos Italien/IMG_Gardasee.jpg": PICTURE, "Fotos Italien/more/plan.md": "Nothing."})
     index.run()
-    (picture,) = index.search("Gardasee")
+    (picture,) = index.search("Gardasee", only_good=True)
     assert (picture.named and picture.named.why_without_text, picture.text, picture.on_disk) == ("binary", "", None)
     directory = index.search("Fotos Italien")[0]
     assert (directory.facts.kind, directory.text, directory.on_disk) == (
@@ -162,7 +162,7 @@ def test_what_was_found_by_name_alone_says_why_and_a_directory_what_lies_in_it(i
 def test_secrets_are_not_found_by_their_names(index: Index) -> None:
     plant(index.root, {"keys/id_rsa": "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r\n", "plan.md": "Nothing."})
     index.run()
-    assert not index.search("id_rsa")
+    assert not index.search("id_rsa", only_good=True)
     assert all("id_rsa" not in hit.text for hit in index.search("keys"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -33,6 +33,33 @@ def test_a_longer_answer_begins_with_the_shorter_one(index: Index, mode: SearchM
         assert [hit.chunk_id for hit in shorter] == whole[: len(shorter)]
     scores = [hit.score for hit in answers[-1]]
     assert scores == sorted(scores, reverse=True)
+
+
+def test_all_shows_the_nearest_passages_however_far_they_are(index: Index) -> None:
+    index.write("keys.md", "How to rotate the signing keys of the token service.\n")
+    index.run()
+    assert not index.search("carrots", only_good=True)
+    (hit,) = index.search("carrots", only_good=False)
+    assert hit.score == 0
+
+
+@pytest.mark.parametrize(("ending", "n_ranked"), [("md", 40), ("py", 80)])
+def test_by_words_twice_as_many_passages_of_code_are_ranked(
+    index: Index, monkeypatch: pytest.MonkeyPatch, ending: str, n_ranked: int
+) -> None:
+    for number in range(100):
+        index.write(f"{number}.{ending}", f"harbour = {number}\n")
+    index.run()
+    ranked: list[int] = []
+    rank = retrieval.rank
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        ranked.append(len(arguments[1]))
+        return rank(*arguments, **options)
+
+    monkeypatch.setattr(retrieval, "rank", counted)
+    index.names("harbour", mode=SearchMode.KEYWORD, limit=10)
+    assert ranked == [n_ranked]
 
 
 @pytest.mark.parametrize("mode", SearchMode)

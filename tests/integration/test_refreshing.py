@@ -253,6 +253,24 @@ def test_nothing_is_read_in_the_background_while_a_run_is_paused(index: Index) -
     assert freshness.notes[0].command
 
 
+@pytest.mark.parametrize(("n_changed", "paused", "found"), [(10, 0, 10), (11, 0, 0), (1, 1, 0)])
+def test_a_few_small_changes_get_seven_times_as_long(index: Index, n_changed: int, paused: int, found: int) -> None:
+    for number in range(n_changed):
+        index.write(f"{number}.md", "one\n")
+    index.run()
+    for number in range(n_changed):
+        index.write(f"{number}.md", "two\n")
+    if paused:
+        with index.docstore.transaction() as transaction:
+            run_id = transaction.runs.start(RunRequest(Verb.INDEX), pid=1, host=FilePath("elsewhere"))
+            transaction.pauses.put(run_id)
+            transaction.runs.finish(run_id, Outcome.PAUSED, "")
+    assert index.indexer  # sets the policies of the test
+    clock = lambda: clock_of_slow_reading(index.docstore) / 1000  # noqa: E731 - reading takes a second
+    Refresher(index.app.index_parts, walk=index.app.policies.walk, clock=clock).refresh((), seconds=0.3)
+    assert len(names_with(index, "two")) == found
+
+
 @pytest.mark.parametrize("phase", [Phase.READING, Phase.MERGING])
 def test_what_another_run_reads_now_is_said_to_be_on_its_way(index: Index, phase: Phase) -> None:
     index.write("a.md", "one\n")

@@ -183,5 +183,7 @@ def test_headings_and_names_of_any_length_are_shortened_without_delay(hit: Hit) 
     assert row("/a.md", " > ".join(["step"] * 100_000)).startswith(" 1  /a.md:12  … > step > ")
     assert row("/a.md", "漢 > " + "漢" * 100_000).endswith("…  2026-06-01  0.83")
     assert row(f"/a.zip!/{'漢' * 50_000}.md").startswith(" 1  /a.zip!/…漢")
-    assert "…/mail.eml!/…ep/deep/deep/deep/deep/deep/inspection.pdf:12" in row(f"/{'long/' * 20}mail.eml!/{'deep/' * 20}inspection.pdf")
+    assert "…/mail.eml!/…ep/deep/deep/deep/deep/deep/inspection.pdf:12" in row(
+        f"/{'long/' * 20}mail.eml!/{'deep/' * 20}inspection.pdf"
+    )
     assert "lon…/mail.eml!/inspection.pdf:12" in row(f"/{'long/' * 20}mail.eml!/inspection.pdf")
