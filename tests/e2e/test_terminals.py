@@ -192,6 +192,15 @@ def test_a_size_of_many_digits_is_no_size(place: Place) -> None:
     require_right(place.run("search", "lantern", COLUMNS=size, LINES=size))
 
 
+@pytest.mark.parametrize(
+    ("words", "is_told"), [("SOUNDED", True), ("SOUNDED -F", True), ("zqxj", False), ("-i zqxj", False)]
+)
+def test_a_pattern_that_matches_in_another_case_alone_is_told(place: Place, words: str, is_told: bool) -> None:  # noqa: FBT001 - a parameter
+    screen = place.run("grep", *words.split(), "docs")
+    require_right(screen, 1)
+    assert ("but some do with -i" in screen.text) is is_told
+
+
 def test_help_fits_the_terminal(place: Place) -> None:
     for command in ("", *COMMANDS):
         screen = place.run(*command.split(), "--help", columns=80)

@@ -35,6 +35,7 @@ with lazily:
 
 
 _MAX_LINES = 2**31 - 1
+_OTHER_CASE_NOTE = "no line matches, but some do with -i, which ignores case"
 
 
 class GrepCall(OrdinaryCall):
@@ -176,6 +177,8 @@ class _GrepPrinter:
             return bool(listed)
         n_printed = self._print(files)
         seconds = time.monotonic() - began
+        if self._output.is_terminal and not n_printed and not is_without and _matches_in_other_case(snapshot, request):
+            self._output.notes((_OTHER_CASE_NOTE,))
         self._output.notes(
             (*self._changes, *grep_warnings(snapshot, request, matches, has_any=n_printed > 0, seconds=seconds))
         )
@@ -193,6 +196,14 @@ class _GrepPrinter:
                 self._output.data("".join(f"{row}\n" for row in rows))
             n_printed += 1
         return n_printed
+
+
+def _matches_in_other_case(snapshot: Snapshot, request: GrepRequest) -> bool:
+    """Whether lines match a request that has no match, if their case is ignored."""
+    if request.pattern.ignore_case or request.invert:
+        return False
+    relaxed = request._replace(pattern=request.pattern._replace(ignore_case=True), max_count=1)
+    return any(True for _ in find_lines(snapshot, relaxed).files)
 
 
 def _patterns_and_places(call: GrepCall) -> tuple[tuple[str, ...], tuple[Path, ...]]:
