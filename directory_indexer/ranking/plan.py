@@ -92,7 +92,8 @@ class MatchPlan(NamedTuple):
     def weights(self) -> tuple[float, ...]:
         """The weights of the terms: as in bm25(), higher for rarer terms, and for terms that the query repeats."""
         return tuple(
-            _inverse_document_frequency(term, self.n_chunks) * _repetition_weight(term.n_times) for term in self.terms
+            _inverse_document_frequency(term, self.n_chunks) * _repetition_weight(term.n_times) * _row_weight(term)
+            for term in self.terms
         )
 
 
@@ -226,6 +227,11 @@ def _terms(planned: Sequence[TermQuery]) -> tuple[Term, ...]:
 def _repetition_weight(n_times: int) -> float:
     """Return the weight factor of a repeated word: as in passages, every repetition adds less."""
     return n_times * (1 + _SATURATION) / (n_times + _SATURATION)
+
+
+def _row_weight(term: Term) -> float:
+    """Return less for a word of n-grams, which count by themselves, too."""
+    return _GRAM_ROW_WEIGHT if term.rows and all(map(is_gram, chain.from_iterable(term.rows))) else 1.0
 
 
 def _inverse_document_frequency(term: Term, n_chunks: int) -> float:
@@ -401,6 +407,9 @@ _MAX_TYPED_WORDS: Final = 6
 _MAX_RARE_CHUNKS: Final = 2
 _MAX_FILLERS: Final = 1
 """So many function words may occur in the name of something; a sentence has more."""
+_GRAM_ROW_WEIGHT: Final = 0.1
+"""Korean questions (KorQuAD, 300) by words: nDCG@10 .953 with .01, .952 with .2, .947 with .5 and .942 with 1."""
+
 _MAX_ROW_CHUNKS: Final = 5000
 """Checking the positions of a row takes a few µs for each chunk with its rarest word."""
 
