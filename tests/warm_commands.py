@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,6 +94,7 @@ class WarmCommand:
             {"words": words, "cwd": cwd, "environ": dict(environ), "function": function, "path": path}
         ).encode()
         self._connection = socket.socket(socket.AF_UNIX)
+        weakref.finalize(self, self._connection.close)  # a command that nobody waits for leaves none open
         self._connection.connect(address or _forker())
         socket.send_fds(self._connection, [_LENGTH.pack(len(call))], streams)
         self._connection.sendall(call)

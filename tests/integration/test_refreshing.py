@@ -187,6 +187,7 @@ def test_what_there_was_no_time_for_is_read_in_the_background_and_in_the_next_an
     (tmp_path / "config.json").write_text(json.dumps({"indexing": {"embedding": "off"}}), encoding="utf-8")
     app = App(load_config(file=tmp_path / "config.json", data_dir=tmp_path / "data", environ={}))
     (root / "a.md").write_text("one\n", encoding="utf-8")
+    let_settle(root / "a.md")
     app.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     (root / "b.csv").write_text("kestrel,falcon\n", encoding="utf-8")
     refresher = Refresher(
