@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from directory_indexer.core.paths import FilePath
-from directory_indexer.ranking import plan
+from directory_indexer.ranking import ordering, plan
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search import retrieval
@@ -51,11 +51,10 @@ def test_by_words_twice_as_many_passages_of_code_are_ranked(
         index.write(f"{number}.{ending}", f"harbour = {number}\n")
     index.run()
     ranked: list[int] = []
-    rank = retrieval.rank
 
     def counted(*arguments: Any, **options: Any) -> Any:
         ranked.append(len(arguments[1]))
-        return rank(*arguments, **options)
+        return ordering.rank(*arguments, **options)
 
     monkeypatch.setattr(retrieval, "rank", counted)
     index.names("harbour", mode=SearchMode.KEYWORD, limit=10)
