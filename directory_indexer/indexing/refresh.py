@@ -259,7 +259,7 @@ _SLOW_ROOT_SKIP_SECONDS: Final = 10.0
 _MAX_SMALL_CHANGES: Final = 10
 _MAX_SMALL_BYTES: Final = 1_000_000
 _PATIENCE: Final = 7
-"""How many times as long small changes may take: on a busy machine, a single file may take a second."""
+"""Small changes may take so many times as long: on a busy machine, a single file takes up to a second."""
 
 _MAX_BYTES: Final = 20_000_000
 """Larger changes are never read within a search: they need an index run."""

@@ -38,9 +38,9 @@ class IndexReport(NamedTuple):
     `n_masked` counts the secrets masked in the texts of files that were read.
 
     `n_pages` are pages recognised in this run; others wait, and `ocr_advice` says for what. `ocr_refusals` are
-    reasons of the configured service, with the number of pages. `are_pending_covered` means that static vectors find
-    the waiting chunks meanwhile. Waiting pages and chunks, and
-    `n_pages_unreadable`, are counted in the directories that the run covers.
+    reasons of the configured service, with the number of pages. Waiting pages and chunks, and
+    `n_pages_unreadable`, are counted in the directories that the run covers. `are_pending_covered` means that static
+    vectors find the waiting chunks meanwhile.
 
     `refused` are chunks without a vector because the provider rejects only them; `unavailable` says
     why chunks wait for a provider that rejects everything.

@@ -353,7 +353,8 @@ class MeaningPhase:
         with state.docstore.snapshot() as snapshot:
             n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
             are_covered = snapshot.static_vectors.exist()
-        state.count(n_pending=n_pending, are_pending_covered=are_covered)
+        state.count(n_pending=n_pending)
+        state.report = state.report._replace(are_pending_covered=are_covered)
 
     def _update_cluster(self) -> None:
         self._vectorizer.cluster.update(must_stop=self._state.must_stop)
