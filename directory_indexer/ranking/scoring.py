@@ -84,7 +84,10 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
     named = {
         path: has_keywords * matcher.share_of_query(f"{_file_stem(path)}\n{title}") for path, title in names.items()
     }
-    file_names = {path: matcher.share_of_name(_file_stem(path)) for path in named}
+    file_names = {
+        path: (_FILE_NAME + has_cosines * _FILE_NAME_BESIDE_COSINES) * matcher.share_of_name(_file_stem(path))
+        for path in named
+    }
     scored = []
     for at, candidate in enumerate(candidates):
         signals = (
@@ -92,7 +95,7 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
             ("semantic", weights[at] * cosines[at] + (usual_weight - weights[at]) * REFERENCE_SCALE.unrelated),
             ("exact", has_keywords * exact[at]),
             ("names", has_cosines * (has_keywords - are_names) * _NAMES * matcher.names(matches[at])),
-            ("file_name", has_keywords * _FILE_NAME * file_names.get(candidate.path, 0.0)),
+            ("file_name", has_keywords * file_names.get(candidate.path, 0.0)),
             ("beside_code", -has_keywords * penalties[at]),
         )
         quality = (
@@ -267,6 +270,8 @@ FULL_COVERAGE: Final = 0.999
 
 _NAMES: Final = 0.2
 _FILE_NAME: Final = 0.12
+_FILE_NAME_BESIDE_COSINES: Final = 0.06
+"""Added beside cosines, which vary as much as the words do: the name tells the reports of two years apart."""
 
 _DEFAULT_LANGUAGE: Final = "english"
 """The language of passages whose own is unknown."""

@@ -244,19 +244,19 @@ def test_an_answer_is_good_when_what_stands_behind_the_code_is() -> None:
 def test_prose_and_generated_files_come_after_code_unless_prose_is_looked_for() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.5, is_code=True)
     made = candidate("made", "rotate the keys", path="/src/keys_pb2.py", words=2.0, meaning=0.6, is_code=True)
-    notes = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.66)
+    notes = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.76)
     more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=0.1, is_code=True)
     assert order(PLAN, code, made, notes, more)[:3] == [b"code", b"notes", b"made"]
     asked = plan_match(parse_query("documentation of how we rotate keys"), Words())
     assert order(asked, code, made, notes, more)[0] == b"notes"
-    nearer = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.8)
+    nearer = candidate("notes", "rotate the keys.", path="/notes.md", words=2.0, meaning=0.9)
     assert order(PLAN, code, nearer)[0] == b"notes", "one passage of code tells nothing"
 
 
 def test_a_list_of_changes_comes_after_other_prose_unless_it_is_asked_for_changes() -> None:
     code = candidate("code", "rotate keys", path="/src/keys.py", words=2.0, meaning=0.2, is_code=True)
-    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.52)
-    changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.55)
+    notes = candidate("notes", "rotate keys.", path="/notes.md", words=2.0, meaning=0.62)
+    changes = candidate("changes", "rotate the keys", path="/CHANGELOG.md", words=2.0, meaning=0.65)
     more = candidate("more", "keys", path="/src/more.py", words=0.1, meaning=-0.3, is_code=True)
     assert order(PLAN, code, notes, changes, more)[:3] == [b"notes", b"code", b"changes"]
     asked = plan_match(parse_query("in which version we rotate keys"), Words())
@@ -554,3 +554,13 @@ def test_keyword_scores_alone_give_an_order_with_copies_at_the_place_of_the_best
     assert [hit.explanation.keyword_rank for hit in ranking.hits] == [1, 2]
     assert ranking.hits[0].score == 0.5 > ranking.hits[1].score > 0
     assert rank_by_keyword_score([]).is_weak
+
+
+def test_the_name_of_a_file_counts_more_beside_cosines() -> None:
+    named = candidate("named", "rotate keys", path="/keys.md", words=2.0, meaning=0.5)
+    other = candidate("other", "rotate keys", path="/notes.md", words=2.0, meaning=0.5)
+    beside, alone = (
+        dict(score_candidates(PLAN, candidates, EMBEDDED_MODEL)[0].signals)["file_name"]
+        for candidates in ([named, other], [named._replace(cosine=None), other._replace(cosine=None)])
+    )
+    assert beside > alone > 0
