@@ -42,7 +42,8 @@ def boost_definitions(
 ) -> tuple[Ranked, ...]:
     """Swap the best passage of each file with one that defines the name in the query.
 
-    A passage with the name and everything typed before it, as in `Session.get`, keeps its rank.
+    A passage with the name and everything typed before it, as in `Session.get`, keeps its rank, and so does one with
+    the whole of a longer query.
     """
     names = names_in(query)
     if len(names) != 1:
@@ -59,7 +60,7 @@ def boost_definitions(
             continue
         seen.add(best.path)
         defining = _best_defining_chunk(best, candidates, names, qualifiers)
-        if defining is None or defining == hit.chunk_id:
+        if defining is None or defining == hit.chunk_id or _has_whole_query(hit, query):
             continue
         if (other := ranks.get(defining)) is not None:
             ranked[other] = ranked[other]._replace(chunk_id=hit.chunk_id, explanation=hit.explanation)
@@ -69,6 +70,15 @@ def boost_definitions(
     is_word = not query.words[0].is_name
     first = _definitions_first(ranked, candidates, names[0], is_word=is_word, qualifiers=qualifiers)
     return tuple(first[:limit])
+
+
+def _has_whole_query(hit: Ranked, query: Query) -> bool:
+    """Whether a passage has a query of several words with its signs or in a row."""
+    return len(query.words) > 1 and hit.explanation.signals.get("exact", 0.0) > _MAX_EXACT_OF_WORDS
+
+
+_MAX_EXACT_OF_WORDS: Final = 1.2
+"""The signal `exact` of a passage with all words; only their signs or their order raise it further."""
 
 
 def _qualifiers(query: Query, name: str) -> frozenset[str]:

@@ -88,3 +88,18 @@ def test_a_definition_precedes_files_with_the_name_in_theirs(index: Index) -> No
     found = index.names("Serialize", mode=SearchMode.KEYWORD)
     assert found == ["serialize.md", "ser/lib.rs", "tests/serialize_field.rs"]
     assert index.names("serialize", mode=SearchMode.KEYWORD)[:2] == ["serialize.md", "tests/serialize_field.rs"]
+
+
+def test_a_line_stands_before_the_definition_of_a_name_in_it(index: Index) -> None:
+    index.write(
+        "gates.py",
+        "class Gate:\n"
+        + "".join(f"    def step_{n}(self, value):\n        return value * {n} + self.base({n})\n\n" for n in range(30))
+        + "    def open(self):\n"
+        + "        latch_name is a string with the colour of the door.\n"
+        + "".join(f"        self.rust({n}, self.colour)\n" for n in range(60))
+        + "\n    def close(self):\n        latch_name = 1\n        return latch_name\n",
+    )
+    index.run()
+    first = index.search("latch_name is a string with", mode=SearchMode.KEYWORD)[0]
+    assert "latch_name is a string with" in first.text
