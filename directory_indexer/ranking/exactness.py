@@ -221,7 +221,10 @@ _HIGHEST_LEVEL: Final = 3
 _CERTAINTY: Final = 8
 """Other passages contain a part of the query by chance, so that only nearly all of it is evidence."""
 
-_LEVEL_WEIGHTS: Final = LevelWeights(all_words=1.2, literal=0.6, in_row=1.2)
+WEIGHT_OF_ALL_WORDS: Final = 1.2
+"""The most that all words of a query weigh; only their signs or their order add to it."""
+
+_LEVEL_WEIGHTS: Final = LevelWeights(all_words=WEIGHT_OF_ALL_WORDS, literal=0.6, in_row=1.2)
 """docs/ranking-results.md compares other values."""
 
 _MIN_TOPIC_WORDS: Final = 3

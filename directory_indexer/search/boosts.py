@@ -21,6 +21,7 @@ from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.ranking.analyzer import query_words, split_into_words
 from directory_indexer.ranking.candidates import DEFINITION_SIGNAL, NO_EXPLANATION, Explanation
 from directory_indexer.ranking.definitions import definition_form, most_certain_definition, names_in
+from directory_indexer.ranking.exactness import WEIGHT_OF_ALL_WORDS
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
@@ -42,8 +43,8 @@ def boost_definitions(
 ) -> tuple[Ranked, ...]:
     """Swap the best passage of each file with one that defines the name in the query.
 
-    A passage with the name and everything typed before it, as in `Session.get`, keeps its rank, and so does one with
-    the whole of a longer query.
+    A passage with the name and everything typed before it, as in `Session.get`, keeps its rank. So does one with the
+    whole query, if that has several words.
     """
     names = names_in(query)
     if len(names) != 1:
@@ -73,12 +74,8 @@ def boost_definitions(
 
 
 def _has_whole_query(hit: Ranked, query: Query) -> bool:
-    """Whether a passage has a query of several words with its signs or in a row."""
-    return len(query.words) > 1 and hit.explanation.signals.get("exact", 0.0) > _MAX_EXACT_OF_WORDS
-
-
-_MAX_EXACT_OF_WORDS: Final = 1.2
-"""The signal `exact` of a passage with all words; only their signs or their order raise it further."""
+    """Whether a passage has all of several words with their signs, or in a row."""
+    return len(query.words) > 1 and hit.explanation.signals.get("exact", 0.0) > WEIGHT_OF_ALL_WORDS
 
 
 def _qualifiers(query: Query, name: str) -> frozenset[str]:
