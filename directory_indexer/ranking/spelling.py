@@ -11,7 +11,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple, Protocol
 
 from directory_indexer.ranking.analyzer import is_gram, other_spellings, query_words
@@ -46,6 +46,9 @@ class Correction(NamedTuple):
         """The note that tells the user about it."""
         if self.searched == wildcard_around(self.typed):
             return f"no word is {self.typed}; searched for words that it is part of"
+        if "*" in self.searched:
+            halves = " or ".join(self.searched.replace("*", " ").split())
+            return f"no word is {self.typed}; searched for words with {halves} in them"
         return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
 
 
@@ -82,7 +85,7 @@ def wildcard_around(word: str) -> str:
 
 
 def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
-    """Replace words that the index has in no form by wildcards for the words that contain them.
+    """Replace words that the index has in no form by wildcards: for words that contain them, or that contain a half.
 
     Scanning all words takes time, and a sentence is found by its other words.
     """
@@ -91,27 +94,60 @@ def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Quer
     single = {word.tokens[0]: word for word in query.words if _may_be_part(word, query)}
     missing = single.keys() - vocabulary.known(tuple(single)) if single else ()
     languages = languages_to_stem(query, vocabulary) if missing else ()
-    parts = [
+    unknown = [
         token
         for token in islice((token for token in single if token in missing), _MAX_CORRECTIONS)
         if not vocabulary.known(other_spellings(single[token].text))
         and not plan_inflected_term(token, languages, vocabulary).term.n_chunks
-        and _is_part(token, vocabulary)
     ]
-    words = tuple(
-        word._replace(text=wildcard_around(token), kind=WordKind.WILDCARD)
-        if (token := word.tokens[0]) in parts
-        else word
-        for word in query.words
-    )
-    corrections = tuple(Correction(single[token].text, wildcard_around(single[token].text)) for token in parts)
-    return query._replace(words=words), corrections
+    containing = {token: longer for token in unknown if (longer := _words_with(token, vocabulary))}
+    halves = {token: _halves_of_compound(token, vocabulary) for token in unknown if token not in containing}
+    # Both words may be parts of one compound, though a text has one of them as a word.
+    compounds = set(chain.from_iterable(containing.values()))
+    parts = {token: (token,) for token in single if any(token in compound for compound in compounds)} | halves
+    words = tuple(chain.from_iterable(_as_wildcards(word, parts) for word in query.words))
+    corrections = [Correction(single[token].text, wildcard_around(single[token].text)) for token in containing]
+    corrections += [
+        Correction(single[token].text, " ".join(map(wildcard_around, parts)))
+        for token, parts in halves.items()
+        if parts
+    ]
+    return query._replace(words=words), tuple(corrections)
 
 
-def _is_part(token: str, vocabulary: SpellingVocabulary) -> bool:
-    """Whether words contain a word; one with a single letter more is rather a typing error."""
+def _words_with(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
+    """Return the words that contain a word, if any is longer than by a letter, which is rather a typing error."""
     held = vocabulary.holding(token, ends=False, limit=_MAX_CONTAINING).words
-    return any(len(word) > len(token) + token.isalpha() for word, _ in held)
+    words = tuple(word for word, _ in held)
+    return words if any(len(word) > len(token) + token.isalpha() for word in words) else ()
+
+
+def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
+    """Return the halves of a compound: words of the index begin or end with the first, and end with the second.
+
+    Only languages that write compounds as one word have them; a typing error is assumed first.
+    """
+    if not token.isalpha() or _COMPOUNDING.isdisjoint(vocabulary.languages) or _nearest_word(token, vocabulary):
+        return ()
+    middle = len(token) / 2
+    positions = sorted(range(_MIN_PART_LENGTH, len(token) - _MIN_PART_LENGTH + 1), key=lambda at: abs(at - middle))
+    for first, second in ((token[:at], token[at:]) for at in positions):
+        if _end_words(second, vocabulary) and (
+            vocabulary.starting_with(first, limit=1) or _end_words(first, vocabulary)
+        ):
+            return first, second
+    return ()
+
+
+def _end_words(part: str, vocabulary: SpellingVocabulary) -> bool:
+    return bool(vocabulary.holding(part, ends=True, limit=1).words)
+
+
+def _as_wildcards(word: QueryWord, parts: dict[str, tuple[str, ...]]) -> tuple[QueryWord, ...]:
+    """Return a word, or wildcards for the words that contain a part of it."""
+    own_parts = parts.get(word.tokens[0], ()) if word.kind is WordKind.PLAIN and word.tokens else ()
+    wildcards = tuple(word._replace(text=wildcard_around(part), kind=WordKind.WILDCARD) for part in own_parts)
+    return wildcards or (word,)
 
 
 def _may_be_part(word: QueryWord, query: Query) -> bool:
@@ -168,9 +204,27 @@ def _nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
     ranked = [
         (n_errors, near[0] != word[0], sorted(near) != sorted(word), -n_chunks, near)
         for near, n_chunks in alike.items()
-        if (n_errors := edit_distance(word, near, most=most)) and near.isalpha()
+        if (n_errors := _count_errors(word, near, most=most)) and near.isalpha()
     ]
     return min(ranked)[-1] if ranked else None
+
+
+def _count_errors(word: str, near: str, *, most: int) -> int | None:
+    """Return the number of errors between two words; None if it is more than `most`.
+
+    Letters of a long word that sound alike are one error together: Bahnkarte, Bahncard.
+    """
+    n_errors = edit_distance(word, near, most=most)
+    if n_errors is not None or most < _MAX_ERRORS:
+        return n_errors
+    is_alike = edit_distance(_by_sound(word), _by_sound(near), most=1) is not None
+    return _MAX_ERRORS if is_alike else None
+
+
+def _by_sound(word: str) -> str:
+    for letters, sound in _SOUNDS:
+        word = word.replace(letters, sound)
+    return re.sub("d$", "t", word)
 
 
 def _similar_short(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:
@@ -231,6 +285,12 @@ _MAX_ERRORS: Final = 2
 
 _ERROR_PREFIX_LENGTH: Final = 5
 """One of two errors must be in so many first letters: in a million words, a prefix takes 0.1 ms to find."""
+
+_SOUNDS: Final = (("ph", "f"), ("th", "t"), ("dt", "t"), ("ck", "k"), ("c", "k"))
+"""Letters that sound alike in the languages of Latin letters, and one that stands for them."""
+
+_COMPOUNDING: Final = frozenset("de nl sv da no nb nn fi is".split())
+"""Languages, by tag, that write a compound as one word."""
 
 _MAX_CORRECTIONS: Final = 3
 """If more words are unknown, the query is in another language, or about something else."""

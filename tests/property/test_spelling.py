@@ -185,3 +185,24 @@ def test_a_word_that_the_model_knows_is_not_taken_for_another(typed: str, known:
 )
 def test_another_spelling_and_an_error_are_corrected(typed: str, known: str) -> None:
     assert corrected(typed, known) == ((typed, known),)
+
+
+def test_a_compound_is_searched_by_its_halves_where_a_language_has_compounds() -> None:
+    vocabulary = Vocabulary({"zahnarzt": 1, "kontrolltermin": 1})
+    query = parse_query("Arzttermin")
+    assert not correct(query, vocabulary).corrections
+    vocabulary.languages = ("de",)
+    assert correct(query, vocabulary).corrections == (("Arzttermin", "*arzt* *termin*"),)
+    assert not correct(parse_query("Arztterminal"), vocabulary).corrections  # no word ends with its second half
+
+
+def test_two_words_of_a_compound_are_both_searched_as_its_parts() -> None:
+    vocabulary = Vocabulary({"fahrplanauszug": 1, "plan": 3})
+    found = correct(parse_query("Auszug Plan"), vocabulary)
+    assert [word.text for word in found.query.words] == ["*auszug*", "*plan*"]
+    assert found.corrections == (("Auszug", "*Auszug*"),)
+
+
+@pytest.mark.parametrize(("typed", "known"), [("Bahnkarte", "bahncard"), ("Kathastroffe", "katastrophe")])
+def test_letters_that_sound_alike_are_one_error(typed: str, known: str) -> None:
+    assert corrected(typed, known) == ((typed, known),)
