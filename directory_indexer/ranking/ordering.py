@@ -264,7 +264,7 @@ _THRESHOLD: Final = 0.5
 _KEYWORD_THRESHOLD: Final = 0.3
 """The minimum share of the best score; docs/ranking-results.md compares other values."""
 
-_MIN_GOOD_QUALITY: Final = 0.316
+_MIN_GOOD_QUALITY: Final = 0.306
 """Separates queries that the corpus answers from others; docs/ranking-results.md has false alarms and misses.
 
 The best of few chunks is less similar by chance than the best of many, so a lower similarity is still significant."""

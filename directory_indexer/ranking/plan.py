@@ -151,10 +151,13 @@ def _plan_typed(
 
 
 def _rare_names(query: Query, planned: Sequence[TermQuery]) -> frozenset[str]:
-    """Return the names in few chunks: letters with digits, and the proper names of a question that is about them.
+    """Return the names in few chunks: letters with digits, and the proper names of a query that is about them.
 
-    At least half of its words are proper names, and most of these are among them: one of several is there by chance.
+    At least half of its words are proper names, and most of these are among them: one of several is there by chance. A
+    question with a question word is about something else than its names.
     """
+    if query.is_question:
+        return frozenset()
     names = query.proper_names
     proper = [part.term for part in planned if part.term.typed in names]
     rare = {part.term.typed for part in planned if 0 < part.term.n_chunks <= _MAX_RARE_CHUNKS}

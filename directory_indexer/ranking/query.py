@@ -124,6 +124,7 @@ class Query(NamedTuple):
         return (
             self.meaning.rstrip().endswith("?")
             or not _QUESTION_WORDS.isdisjoint(words)
+            or (self.language == "german" and "was" in words)
             or words[:1] in _QUESTION_BEGINNINGS
         )
 
@@ -304,7 +305,7 @@ _CAPITALISED_WITHIN: Final = re.compile(r"(?<=[^.?!:] )[^\W\d_a-z][^\W\d_]+")
 _APOSTROPHE: Final = re.compile(r"[^\W\d_]['’][^\W\d_]")
 _ELISION: Final = 2
 _QUESTION_WORDS: Final = frozenset(
-    "how what why who whom whose which when where wie was wer wen wem warum wieso weshalb wann wo woher wohin welche "
+    "how what why who whom whose which when where wie wer wen wem warum wieso weshalb wann wo woher wohin welche "
     "welcher welches comment pourquoi quand quel quelle quels quelles quoi como cuando donde por qué cómo cuándo dónde "
     "quando perche perché quale quali hoe waarom wanneer welke".split()
 )

@@ -277,7 +277,7 @@ _DEFAULT_LANGUAGE: Final = "english"
 """The language of passages whose own is unknown."""
 
 _WORDS: Final = 0.8
-_NO_EVIDENCE: Final = 0.32
+_NO_EVIDENCE: Final = 0.33
 _NOTHING_BY_MEANING: Final = 0.28
 """In a semantic search, fewer passages have words of the query by chance."""
 

@@ -173,9 +173,10 @@ def test_other_names_with_digits_are_no_period(name: str) -> None:
         ("articles by Zebra, Udo, Anna or Bert", set()),  # one of many names, by chance
         ("Articles By Zebra And Kiwi In Full", set()),  # every word is capitalised
         ("I want articles written by Kernel or Zebra", set()),  # one of two
+        ("Which articles are on el1?", set()),  # a question about its subject
         ("the answer was 1987 in most of the articles", set()),
     ],
 )
-def test_rare_names_of_a_question_are_evidence_if_it_is_about_them(question: str, rare: set[str]) -> None:
+def test_rare_names_of_a_request_are_evidence_if_it_is_about_them(question: str, rare: set[str]) -> None:
     counts = {"zebra": 1, "kiwi": 2, "kernel": 3, "el1": 1, "1987": 1, "articles": 40}
     assert plan_match(parse_query(question), Words(counts)).rare_names == rare
