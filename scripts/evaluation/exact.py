@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from directory_indexer.app import App
+    from directory_indexer.search.requests import Hit
+    from directory_indexer.storage.documents.store import Snapshot
 
 _EPILOGUE = """
 Drawn are words that stand once in the tree, with no other form of them; pairs of such a word and another of its line;
 three to five words of a line; names of sixteen classes that stand in at most two files; names of files; and parts of
 long words that are no words of the tree; secrets, which the index masks, are not. Each is asked as `dirindex search`
-asks it. A hit is right when its passage or heading holds what was typed, a file when it does. "weak" is the share that
-was answered with "nothing matches well". ripgrep lists the files with the string in the order of their paths, and
-Recoll is asked for it in quotation marks.
+asks it. A hit is right when its passage or heading holds what was typed, with the passage beside it if a line goes on
+there, a file when it does. "weak" is the share that was answered with "nothing matches well". ripgrep lists the files
+with the string in the order of their paths, and Recoll is asked for it in quotation marks.
 """
 
 
@@ -107,14 +109,19 @@ def _measured(tree: Tree, drawn: Sequence[Typed], data_dir: Path) -> dict[str, l
 def _outcome_of(app: App, typed: Typed) -> Outcome:
     result = app.searcher.search(SearchRequest(typed.query, limit=10, only_good=True))
     with app.docstore.snapshot() as snapshot:
-        chunks = snapshot.chunks.by_id([hit.chunk_id for hit in result.hits])
-    for place, hit in enumerate(result.hits, start=1):
-        text = f"{chunks[hit.chunk_id].chunk.text}\n{hit.heading}" if hit.chunk_id in chunks else ""
-        held = f"{text}\n{hit.path}"
-        is_right = os.path.basename(hit.path) == typed.path if typed.path else _holds(held, typed.text)
-        if is_right:
-            return Outcome(typed, place, result.is_weak)
-    return Outcome(typed, None, result.is_weak)
+        places = (place for place, hit in enumerate(result.hits, start=1) if _is_right(snapshot, hit, typed))
+        return Outcome(typed, next(places, None), result.is_weak)
+
+
+def _is_right(snapshot: Snapshot, hit: Hit, typed: Typed) -> bool:
+    """Return whether a hit has the name or the text; a line may begin or end in the passage beside it."""
+    if typed.path:
+        return os.path.basename(hit.path) == typed.path
+    stored = snapshot.chunks.of_file(hit.path)
+    places = [at for at, passage in enumerate(stored) if passage.chunk_id == hit.chunk_id]
+    pairs = [stored[start : start + 2] for at in places for start in (max(at - 1, 0), at)]
+    texts = (" ".join(passage.chunk.text for passage in pair) for pair in pairs)
+    return any(_holds(text, typed.text) for text in (f"{hit.heading}\n{hit.path}", *texts))
 
 
 def _outcome_of_files(tree: Tree, typed: Typed, search: Callable[[str], Sequence[str]]) -> Outcome:
@@ -235,7 +242,8 @@ def _parts_of_words(tree: Tree, each: int, generator: random.Random) -> Iterator
 def _files(root: Path) -> Iterator[Path]:
     for directory, names, files in os.walk(root):
         names[:] = [name for name in names if not name.startswith(".")]
-        yield from (Path(directory, name) for name in files if not name.startswith("."))
+        paths = (Path(directory, name) for name in files if not name.startswith("."))
+        yield from (path for path in paths if not path.is_symlink())
 
 
 def _text_of(path: Path) -> str:
