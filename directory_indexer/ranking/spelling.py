@@ -127,7 +127,8 @@ def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str
 
     Only languages that write compounds as one word have them; a typing error is assumed first.
     """
-    if not token.isalpha() or _COMPOUNDING.isdisjoint(vocabulary.languages) or _nearest_word(token, vocabulary):
+    may_be_compound = token.isalpha() and len(token) <= _MAX_COMPOUND_LENGTH
+    if not may_be_compound or _COMPOUNDING.isdisjoint(vocabulary.languages) or _nearest_word(token, vocabulary):
         return ()
     middle = len(token) / 2
     positions = sorted(range(_MIN_PART_LENGTH, len(token) - _MIN_PART_LENGTH + 1), key=lambda at: abs(at - middle))
@@ -291,6 +292,9 @@ _SOUNDS: Final = (("ph", "f"), ("th", "t"), ("dt", "t"), ("ck", "k"), ("c", "k")
 
 _COMPOUNDING: Final = frozenset("de nl sv da no nb nn fi is".split())
 """Languages, by tag, that write a compound as one word."""
+
+_MAX_COMPOUND_LENGTH: Final = 40
+"""Each letter more is another place to split, at a millisecond in a large index."""
 
 _MAX_CORRECTIONS: Final = 3
 """If more words are unknown, the query is in another language, or about something else."""
