@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar
 
 from directory_indexer.config import DEFAULT, LoadedConfig, directory_of_document, documents_of, registry_path
@@ -24,7 +25,7 @@ from directory_indexer.storage.documents.store import DocStore
 with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.machine import translate_import_errors
-    from directory_indexer.core.paths import FilePath
+    from directory_indexer.core.paths import FilePath, exact_text, file_path
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
     from directory_indexer.indexing.background_runs import (
@@ -98,7 +99,8 @@ class App:
         if registry_path(self.loaded.data_dir).exists():
             with contextlib.suppress(StoreError):  # a damaged registry is no reason not to search directories
                 doc_ids = Documents(self.registry, self.loaded.collection).being_deleted()
-                return [directory_of_document(doc_id, documents_of(self.loaded)) for doc_id in doc_ids]
+                documents = Path(exact_text(documents_of(self.loaded)))
+                return [file_path(directory_of_document(doc_id, documents)) for doc_id in doc_ids]
         return ()
 
     @cached_property
