@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar
 
 from directory_indexer.config import DEFAULT, LoadedConfig, directory_of_document, documents_of, registry_path
@@ -24,7 +25,7 @@ from directory_indexer.storage.documents.store import DocStore
 with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.machine import translate_import_errors
-    from directory_indexer.core.paths import FilePath
+    from directory_indexer.core.paths import FilePath, exact_text, file_path
     from directory_indexer.embedding.loading import Embedders
     from directory_indexer.embedding.models import LanguageAdvice, language_advice
     from directory_indexer.indexing.background_runs import (
@@ -98,7 +99,8 @@ class App:
         if registry_path(self.loaded.data_dir).exists():
             with contextlib.suppress(StoreError):  # a damaged registry is no reason not to search directories
                 doc_ids = Documents(self.registry, self.loaded.collection).being_deleted()
-                return [directory_of_document(doc_id, documents_of(self.loaded)) for doc_id in doc_ids]
+                documents = Path(exact_text(documents_of(self.loaded)))
+                return [file_path(directory_of_document(doc_id, documents)) for doc_id in doc_ids]
         return ()
 
     @cached_property
@@ -112,25 +114,21 @@ class App:
         return Embedders(self.policies.space, self.policies.access)
 
     @cached_property
-    def vectorstores(self) -> VectorStores:
-        """The stores of vectors."""
-        return VectorStores(
-            self._config.storage.qdrant,
-            docstore=lambda: self.docstore,
-            dimensions=self.embedders.configured.dimensions,
-        )
+    def vectors(self) -> VectorParts:
+        """The vectors: their stores, their writer, and the search among them."""
+        return VectorParts(self)
 
     @cached_property
-    def nearest(self) -> Nearest:
-        """The search for nearest vectors."""
-        return Nearest(place=self.vectorstores.place, vectorstore=self.vectorstores.of)
+    def runs(self) -> RunParts:
+        """The index runs."""
+        return RunParts(self)
 
     @cached_property
     def searcher(self) -> Searcher:
         """The search."""
         return Searcher(
             docstore=self.visible,
-            nearest=lambda: self.nearest,
+            nearest=lambda: self.vectors.nearest,
             embedder=lambda space: self.embedders.of(space),  # noqa: PLW0108 - a search by words needs no embedders
             recognised=self.policies.page_cache,
             policy=SearchPolicy(self._config.indexing.embedding != EmbeddingMode.OFF, documents_of(self.loaded)),
@@ -142,7 +140,7 @@ class App:
         with translate_import_errors("the vector engine", VectorStoreError):
             return SimilarFiles(
                 docstore=self.visible,
-                nearest=self.nearest,
+                nearest=self.vectors.nearest,
                 embedder=self.embedders.of,
                 parse_policy=self.policies.parse,
             )
@@ -151,89 +149,7 @@ class App:
     def neighbourhoods(self) -> Neighbourhoods:
         """The map of documents around a document."""
         with translate_import_errors("the vector engine", VectorStoreError):
-            return Neighbourhoods(docstore=self.visible, nearest=self.nearest, embedder=self.embedders.of)
-
-    @cached_property
-    def vectorizer(self) -> Vectorizer:
-        """The writer of vectors."""
-        return Vectorizer(
-            docstore=self.docstore,
-            place=self.vectorstores.place,
-            vectorstore=self.vectorstores.of,
-            embedder=self.embedders.current,
-            cluster=self.cluster,
-        )
-
-    @cached_property
-    def cluster_connection(self) -> QdrantConnection:
-        """The connection to the Qdrant server with the cluster index."""
-        return connect_to_qdrant(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
-
-    @cached_property
-    def cluster(self) -> ClusterCopy:
-        """The cluster index that runs keep up to date, if one is configured; only for the default collection."""
-        qdrant = self._config.storage.qdrant
-        if qdrant.cluster_index is None or self.loaded.collection != DEFAULT:
-            return ClusterCopy()
-        connection, plan = self.cluster_connection, collection_plan(qdrant, qdrant.cluster_index)
-        return ClusterIndex(
-            docstore=self.docstore,
-            reader=ClusterReader(connection, plan),
-            writer=ClusterWriter(connection, plan),
-            ledger=ClusterLedger(self.policies.ledger_path),
-            vectors=self.nearest.vectors,
-            configured=self.embedders.configured,
-            documents=documents_of(self.loaded),
-        )
-
-    @cached_property
-    def page_reading(self) -> ConfiguredOcr:
-        """The selection of the OCR engine."""
-        return ConfiguredOcr(self.policies.ocr, lambda: self.policies.parse)
-
-    @cached_property
-    def recogniser(self) -> OcrRunner:
-        """The OCR of waiting pages."""
-        return OcrRunner(
-            self.docstore,
-            self.policies.page_cache,
-            self.page_reading,
-            recipe=self.policies.fingerprint.recipe,
-            max_bytes=self._config.ocr.cache_size,
-        )
-
-    @cached_property
-    def index_parts(self) -> IndexParts:
-        """The parts of the index that runs use."""
-        return IndexParts(
-            *(self.docstore, self.lock_path),
-            vectorizer=lambda: self.vectorizer,
-            recogniser=lambda: self.recogniser,
-            policy=lambda: self.policies.index,
-        )
-
-    @cached_property
-    def indexer(self) -> Indexer:
-        """The index runs."""
-        checks = ServiceChecks(lambda: check_services(self.embedders, self.vectorizer))
-        if self._config.ocr.engine in OCR_SERVICES:  # other engines are checked when pages wait
-            checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
-        return Indexer(self.index_parts, checks=checks)
-
-    @cached_property
-    def refresher(self) -> Refresher:
-        """The check for changes before a question is answered."""
-        return Refresher(
-            self.index_parts,
-            walk=self.policies.walk,
-            origin=self.origin,
-            read_in_background=lambda directories: self.reading_process.start(directories),  # noqa: PLW0108 - made when needed
-        )
-
-    @cached_property
-    def reading_process(self) -> ReadingProcess:
-        """The process that reads the changed files which a search had no time for."""
-        return ReadingProcess(reading_command(self.loaded))
+            return Neighbourhoods(docstore=self.visible, nearest=self.vectors.nearest, embedder=self.embedders.of)
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
@@ -241,7 +157,7 @@ class App:
         If the directories are watched, a quick check is enough.
         """
         seconds = self._config.searching.refresh_ms / 1000
-        refresh = self.refresher.refresh_watched if self.is_watched() else self.refresher.refresh
+        refresh = self.runs.refresher.refresh_watched if self.is_watched() else self.runs.refresher.refresh
         is_limited = machine.is_watching_limited(self._config.storage.sqlite_path)
         limit = (Note(machine.WATCHES_MESSAGE, NoteKind.CHANGES),) if is_limited else ()
         return (*limit, *(refresh(scope, seconds=seconds).notes if seconds else ()))
@@ -259,40 +175,15 @@ class App:
             return snapshot.vector_sets.answering().space
 
     @cached_property
-    def sent_files(self) -> FileUpdates:
-        """The indexing of documents that were sent."""
-        return FileUpdates(RunRequest(Verb.INDEX, [documents_of(self.loaded)], self.origin), self.index_parts)
-
-    @cached_property
-    def run_control(self) -> RunControl:
-        """Stopping, pausing and resuming of runs."""
-        return RunControl(lambda: self.docstore, unended=lambda: self.status.unended())  # noqa: PLW0108 - few ask
-
-    @cached_property
     def status(self) -> Status:
         """The state of the index."""
         return Status(
             lambda: self.docstore,
             configured=self.embedders.configured,
-            vector_bytes=self.vectorstores.on_disk.size_bytes,
+            vector_bytes=self.vectors.stores.on_disk.size_bytes,
             lock_path=self.lock_path,
-            ocr_advice=lambda: self.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
+            ocr_advice=lambda: self.runs.page_reading.advice(),  # noqa: PLW0108 - only where pages wait
         )
-
-    def embedding_process(self, scope: IndexScope = WHOLE_INDEX) -> EmbeddingProcess:
-        """Return a background process that embeds."""
-        return EmbeddingProcess(
-            command=embedding_command(self.loaded, scope),
-            waiting=lambda: self._embedding_work(scope),
-            lock_path=self.lock_path.with_name("embed.lock"),
-            releases_when_idle=scope != WHOLE_INDEX,
-        )
-
-    def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
-        """Return the work that a background process may do: none that needs consent first."""
-        n_chunks, built = self.status.count_embeddable_now(scope)
-        is_agreed = n_chunks > 0 and built == self.policies.fingerprint.to_json()
-        return EmbeddingWork(n_chunks if is_agreed else 0, self.status.is_locked())
 
     @cached_property
     def exporter(self) -> Exporter:
@@ -310,15 +201,76 @@ class App:
         return Doctor(
             database=self._config.storage.sqlite_path,
             docstore=lambda: self.docstore,
-            vectorstores=self.vectorstores,
-            vectorizer=lambda: self.vectorizer,
+            vectorstores=self.vectors.stores,
+            vectorizer=lambda: self.vectors.vectorizer,
             lock_path=self.lock_path,
             services=lambda: (
                 provider_finding(self.embedders.current),
-                ocr_finding(self.page_reading, self.policies.page_cache),
-                *self.cluster.findings(),
+                ocr_finding(self.runs.page_reading, self.policies.page_cache),
+                *self.vectors.cluster.findings(),
                 *language_findings(self.language_advice),
             ),
+        )
+
+    def close(self) -> None:
+        """Release files, connections and memory."""
+        for part in ("embedders", "vectors", "docstore", "registry"):
+            if part in vars(self):
+                getattr(self, part).close()
+
+
+class VectorParts:
+    """The vectors of an index: their stores, their writer, and the search among them."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._config = app.loaded.config
+
+    @cached_property
+    def stores(self) -> VectorStores:
+        """The stores of vectors."""
+        return VectorStores(
+            self._config.storage.qdrant,
+            docstore=lambda: self._app.docstore,
+            dimensions=self._app.embedders.configured.dimensions,
+        )
+
+    @cached_property
+    def nearest(self) -> Nearest:
+        """The search for nearest vectors."""
+        return Nearest(place=self.stores.place, vectorstore=self.stores.of)
+
+    @cached_property
+    def vectorizer(self) -> Vectorizer:
+        """The writer of vectors."""
+        return Vectorizer(
+            docstore=self._app.docstore,
+            place=self.stores.place,
+            vectorstore=self.stores.of,
+            embedder=self._app.embedders.current,
+            cluster=self.cluster,
+        )
+
+    @cached_property
+    def cluster_connection(self) -> QdrantConnection:
+        """The connection to the Qdrant server with the cluster index."""
+        return connect_to_qdrant(self._config.storage.qdrant, self._config.storage.qdrant.endpoint or "")
+
+    @cached_property
+    def cluster(self) -> ClusterCopy:
+        """The cluster index that runs keep up to date, if one is configured; only for the default collection."""
+        qdrant = self._config.storage.qdrant
+        if not self._app.writes or qdrant.cluster_index is None or self._app.loaded.collection != DEFAULT:
+            return ClusterCopy()
+        connection, plan = self.cluster_connection, collection_plan(qdrant, qdrant.cluster_index)
+        return ClusterIndex(
+            docstore=self._app.docstore,
+            reader=ClusterReader(connection, plan),
+            writer=ClusterWriter(connection, plan),
+            ledger=ClusterLedger(self._app.policies.ledger_path),
+            vectors=self.nearest.vectors,
+            configured=self._app.embedders.configured,
+            documents=documents_of(self._app.loaded),
         )
 
     def migration(self, *, to_server: str | None) -> Migration:
@@ -332,15 +284,97 @@ class App:
         """
         from_server = self._config.storage.qdrant.endpoint
         return prepare_migration(
-            self.docstore,
-            self.vectorstores,
+            self._app.docstore,
+            self.stores,
             to_server=to_server,
             from_server=from_server,
-            lock_path=self.lock_path,
+            lock_path=self._app.lock_path,
         )
 
     def close(self) -> None:
-        """Release files, connections and memory."""
-        for part in ("embedders", "vectorstores", "docstore", "registry", "cluster_connection", "cluster"):
+        """Close connections and release memory."""
+        for part in ("stores", "cluster_connection", "cluster"):
             if part in vars(self):
                 getattr(self, part).close()
+
+
+class RunParts:
+    """Index runs: what they need, the background processes that continue them, and their control."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._config = app.loaded.config
+
+    @cached_property
+    def page_reading(self) -> ConfiguredOcr:
+        """The selection of the OCR engine."""
+        return ConfiguredOcr(self._app.policies.ocr, lambda: self._app.policies.parse)
+
+    @cached_property
+    def recogniser(self) -> OcrRunner:
+        """The OCR of waiting pages."""
+        return OcrRunner(
+            self._app.docstore,
+            self._app.policies.page_cache,
+            self.page_reading,
+            recipe=self._app.policies.fingerprint.recipe,
+            max_bytes=self._config.ocr.cache_size,
+        )
+
+    @cached_property
+    def parts(self) -> IndexParts:
+        """The parts of the index that runs use."""
+        return IndexParts(
+            *(self._app.docstore, self._app.lock_path),
+            vectorizer=lambda: self._app.vectors.vectorizer,
+            recogniser=lambda: self.recogniser,
+            policy=lambda: self._app.policies.index,
+        )
+
+    @cached_property
+    def indexer(self) -> Indexer:
+        """The index runs."""
+        checks = ServiceChecks(lambda: check_services(self._app.embedders, self._app.vectors.vectorizer))
+        if self._config.ocr.engine in OCR_SERVICES:  # other engines are checked when pages wait
+            checks = checks._replace(for_pages=lambda: self.page_reading.check())  # noqa: PLW0108
+        return Indexer(self.parts, checks=checks)
+
+    @cached_property
+    def refresher(self) -> Refresher:
+        """The check for changes before a question is answered."""
+        return Refresher(
+            self.parts,
+            walk=self._app.policies.walk,
+            origin=self._app.origin,
+            read_in_background=lambda directories: self.reading_process.start(directories),  # noqa: PLW0108 - made when needed
+        )
+
+    @cached_property
+    def reading_process(self) -> ReadingProcess:
+        """The process that reads the changed files which a search had no time for."""
+        return ReadingProcess(reading_command(self._app.loaded))
+
+    @cached_property
+    def sent_files(self) -> FileUpdates:
+        """The indexing of documents that were sent."""
+        return FileUpdates(RunRequest(Verb.INDEX, [documents_of(self._app.loaded)], self._app.origin), self.parts)
+
+    @cached_property
+    def control(self) -> RunControl:
+        """Stopping, pausing and resuming of runs."""
+        return RunControl(lambda: self._app.docstore, unended=lambda: self._app.status.unended())  # noqa: PLW0108 - few ask
+
+    def embedding_process(self, scope: IndexScope = WHOLE_INDEX) -> EmbeddingProcess:
+        """Return a background process that embeds."""
+        return EmbeddingProcess(
+            command=embedding_command(self._app.loaded, scope),
+            waiting=lambda: self._embedding_work(scope),
+            lock_path=self._app.lock_path.with_name("embed.lock"),
+            releases_when_idle=scope != WHOLE_INDEX,
+        )
+
+    def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
+        """Return the work that a background process may do: none that needs consent first."""
+        n_chunks, built = self._app.status.count_embeddable_now(scope)
+        is_agreed = n_chunks > 0 and built == self._app.policies.fingerprint.to_json()
+        return EmbeddingWork(n_chunks if is_agreed else 0, self._app.status.is_locked())

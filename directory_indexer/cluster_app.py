@@ -28,7 +28,6 @@ from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.retrieval import CandidateLists, QueryEmbedding
 from directory_indexer.search.scope import Scope
 from directory_indexer.search.searcher import Searcher
-from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.catalogue import Catalogue, CatalogueSnapshot
 from directory_indexer.storage.documents.statistics import DirectoryStatus, IndexSummary
 from directory_indexer.storage.vector_stores import collection_plan
@@ -57,17 +56,12 @@ class ClusterApp(App):
         """The files and words of the cluster index."""
         qdrant = self._config.storage.qdrant
         plan = collection_plan(qdrant, qdrant.cluster_index or "")
-        return Catalogue(self._config.storage.sqlite_path, ClusterReader(self.cluster_connection, plan))
+        return Catalogue(self._config.storage.sqlite_path, ClusterReader(self.vectors.cluster_connection, plan))
 
     @cached_property
     def visible(self) -> Catalogue:
         """The same: no documents are sent to a cluster index."""
         return self.docstore
-
-    @cached_property
-    def cluster(self) -> ClusterCopy:
-        """A no-op: another machine updates the cluster index."""
-        return ClusterCopy()
 
     @cached_property
     def searcher(self) -> Searcher:

@@ -80,7 +80,7 @@ def cheap_app(data_dir: Path, *, batch_size: int = 2000, environ: dict[str, str]
 def index_tree(app: App, root: Path) -> IndexReport:
     """Update an index with a tree, in this process."""
     options = IndexOptions(has_consent=True)
-    return app.indexer.index([os.fspath(root)], options=options, listener=lambda _: None, stop_reason=lambda: None)
+    return app.runs.indexer.index([os.fspath(root)], options=options, listener=lambda _: None, stop_reason=lambda: None)
 
 
 if __name__ == "__main__":

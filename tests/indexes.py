@@ -141,14 +141,14 @@ class Index:
         self.docstore = self.app.docstore
         self.vectorstore = (self.open_vectorstore or self._embedded)(self.docstore)
         self._other_stores: dict[VectorSet, VectorStore] = {}
-        self.app.reading_process = NoReading()
-        self.app.vectorstores = _Stores(self)
+        self.app.runs.reading_process = NoReading()
+        self.app.vectors.stores = _Stores(self)
         self.app.embedders = _Embedders(self)
         self.app.policies.ocr = self.ocr
         if self.pages:
-            self.app.page_reading = FakeReading(self.pages, lambda: self.parse_policy)
-        self.vectorizer = self.app.vectorizer
-        self.nearest = self.app.nearest
+            self.app.runs.page_reading = FakeReading(self.pages, lambda: self.parse_policy)
+        self.vectorizer = self.app.vectors.vectorizer
+        self.nearest = self.app.vectors.nearest
         self.searcher = self.app.searcher
 
     def _embedded(self, _: DocStore) -> VectorStore:
@@ -206,9 +206,8 @@ class Index:
         )
         app.policies.parse, app.policies.fingerprint = self.parse_policy, self.fingerprint
         vars(app.policies).pop("index", None)
-        vars(app).pop("indexer", None)
-        vars(app.policies).pop("index", None)
-        return app.indexer
+        vars(app.runs).pop("indexer", None)
+        return app.runs.indexer
 
     def run(
         self,

@@ -162,7 +162,7 @@ def require_agreement(team: Team) -> None:
         with opened.app.docstore.snapshot() as snapshot:
             indexed = {file.path for file in snapshot.files.in_order(ALL_FILES)}
             assert snapshot.words.count_rows() == snapshot.chunks.count()
-        named = {str(opened.originals.place_of(one.doc_id) / one.stored_name): one for one in documents}
+        named = {str(opened.originals.path_of(one.doc_id, one.stored_name)): one for one in documents}
         assert set(named) == kept == indexed, (sorted(named), sorted(kept), sorted(indexed))
         for under_way in ("incoming", "replaced"):
             assert [path.name for path in opened.originals.directory.parent.glob(f"{under_way}/*")] == []

@@ -29,7 +29,6 @@ with lazily:
         install,
         migrate,
         reading,
-        restore,
         search,
         serve,
         status,
@@ -56,7 +55,7 @@ GROUPS: Final[Mapping[str, Mapping[str, Any]]] = {
         "config": config,
         "doctor": doctor,
         "backup": backup,
-        "restore": restore,
+        "restore": backup,
         "migrate": migrate,
     },
     "Assistants and other programs": {

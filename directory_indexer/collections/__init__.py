@@ -248,7 +248,9 @@ class OpenCollection:
     @cached_property
     def queue(self) -> IndexingQueue:
         """The documents that are not searchable yet."""
-        return IndexingQueue(self.documents, self.originals, lambda: self.app.sent_files, lambda: self.app.docstore)
+        return IndexingQueue(
+            self.documents, self.originals, lambda: self.app.runs.sent_files, lambda: self.app.docstore
+        )
 
 
 class CollectionApp(App):
@@ -346,7 +348,7 @@ def _remove_deleted_collection(around: App, name: CollectionName, seconds: float
     if place.is_dir():
         app = CollectionApp(around, name)
         with contextlib.closing(app), _exclusive_access(app, seconds):
-            app.vectorstores.clear()
+            app.vectors.stores.clear()
             gone = team_directory(data_dir) / f"{_DELETED_PREFIX}{name}-{secrets.token_hex(4)}"
             os.replace(place, gone)
         shutil.rmtree(gone, ignore_errors=True)

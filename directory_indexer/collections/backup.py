@@ -116,7 +116,7 @@ def back_up(
         raise StoreError(f"the backup cannot be written: {error}", hint="free some disk space") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
+    has_vectors = app.vectors.stores.place is VectorPlace.EMBEDDED
     return BackupReport(target, len(names), n_documents, n_indexed, len(files), n_bytes, has_vectors)
 
 
@@ -268,7 +268,7 @@ def _read_contents_of_index(app: App, database: Path) -> tuple[int, list[tuple[s
                 vector_sets.append((former, sets.answering_generation(VectorPlace.EMBEDDED)))
     finally:
         docstore.close()
-    return n_indexed, [(app.vectorstores.name_of(vector_set), number) for vector_set, number in vector_sets if number]
+    return n_indexed, [(app.vectors.stores.name_of(vector_set), number) for vector_set, number in vector_sets if number]
 
 
 def _portable_configuration(app: App) -> dict[str, Any]:

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from directory_indexer.collections import OpenCollection
 from directory_indexer.collections.originals import Originals, hash_of_file
-from directory_indexer.config import DEFAULT, collection_directory, collection_name, documents_directory
+from directory_indexer.config import (
+    DEFAULT,
+    collection_directory,
+    collection_name,
+    directory_of_document,
+    documents_directory,
+)
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.ids import doc_id
 from directory_indexer.core.notes import Finding, Verdict
@@ -106,8 +112,8 @@ def repair_documents(opened: OpenCollection) -> Iterator[Finding]:
 
 def _remove_unknown_original(opened: OpenCollection, place: Path) -> bool:
     """Remove an original without a document, unless it was sent meanwhile; return whether it was removed."""
-    known = doc_id(place.name)
-    if known is None or place != opened.originals.place_of(known):  # not a path that a document could have
+    known, documents = doc_id(place.name), opened.originals.directory
+    if known is None or place != directory_of_document(known, documents):  # not a path that a document could have
         shutil.rmtree(place, ignore_errors=True)
         return True
     with opened.documents.replacing(known) as replacement:

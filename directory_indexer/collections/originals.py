@@ -17,6 +17,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 import blake3
 
+from directory_indexer.config import directory_of_document
 from directory_indexer.core.errors import ContentRefusedError, DiskFullError, NotIndexedError, RefusalReason, StoreError
 from directory_indexer.core.ids import DocId, doc_id
 from directory_indexer.core.kept_files import directory_mode, file_mode, is_disk_full, sync_path
@@ -46,13 +47,9 @@ class Originals:
         self._incoming = self.directory.parent / "incoming"
         self._replaced = self.directory.parent / "replaced"
 
-    def place_of(self, doc_id: DocId) -> Path:
-        """Return the directory of one document."""
-        return self.directory / doc_id[:2] / doc_id
-
     def path_of(self, doc_id: DocId, name: str) -> FilePath:
         """Return the path of an original."""
-        return file_path(self.place_of(doc_id) / name)
+        return file_path(directory_of_document(doc_id, self.directory) / name)
 
     @contextlib.contextmanager
     def received(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
@@ -73,7 +70,7 @@ class Originals:
     def publish(self, received: Received, doc_id: DocId) -> None:
         """Move content into its place, replacing an original of the same name."""
         with _translated_errors():
-            place = self.place_of(doc_id)
+            place = directory_of_document(doc_id, self.directory)
             is_new = not place.is_dir()
             place.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
             os.replace(received.path, place / received.path.name)
@@ -89,7 +86,7 @@ class Originals:
             shutil.rmtree(backup, ignore_errors=True)
             backup.mkdir(mode=directory_mode(), parents=True)
             with contextlib.suppress(FileNotFoundError):
-                _link_or_copy(self.place_of(doc_id) / name, backup / name)
+                _link_or_copy(directory_of_document(doc_id, self.directory) / name, backup / name)
 
     def is_set_aside(self, doc_id: DocId, name: str) -> bool:
         """Whether an original that was set aside can be restored."""
@@ -98,7 +95,7 @@ class Originals:
     def bring_back(self, doc_id: DocId, name: str) -> None:
         """Restore an original that was set aside."""
         with _translated_errors():
-            place = self.place_of(doc_id)
+            place = directory_of_document(doc_id, self.directory)
             draft = self._replaced / doc_id / f"{name}.back"
             draft.unlink(missing_ok=True)
             _link_or_copy(self._replaced / doc_id / name, draft)
@@ -128,7 +125,7 @@ class Originals:
     def remove(self, doc_id: DocId) -> None:
         """Remove all originals of a document."""
         with _translated_errors():
-            place = self.place_of(doc_id)
+            place = directory_of_document(doc_id, self.directory)
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(place)
             # Another document may be moved into the parent directory meanwhile.
@@ -184,7 +181,7 @@ class Originals:
                 lock.release()
 
     def _original_files_of(self, doc_id: DocId) -> list[Path]:
-        place = self.place_of(doc_id)
+        place = directory_of_document(doc_id, self.directory)
         return sorted(place.iterdir()) if place.is_dir() else []
 
 

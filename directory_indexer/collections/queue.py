@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from directory_indexer.collections.originals import Originals, hash_of_file
+from directory_indexer.config import directory_of_document
 from directory_indexer.core.errors import LockedError
 from directory_indexer.core.ids import DocId
 from directory_indexer.core.paths import FilePath, containers_around, file_path, lies_in, members_directory
@@ -165,7 +166,7 @@ class IndexingQueue:
             return [
                 path
                 for document in documents
-                for path in snapshot.files.within(file_path(self._originals.place_of(DocId(document.doc_id))))
+                for path in snapshot.files.within(FilePath(os.path.dirname(self._original_path(document))))
                 if path != (current := self._original_path(document)) and not lies_in(path, members_directory(current))
             ]
 
@@ -237,7 +238,7 @@ def reconcile_document(originals: Originals, replacement: Replacement, doc_id: D
         known = replacement.restore_replaced()  # complete the cancellation
         is_consistent = True
     originals.keep_only(doc_id, known.stored_name)
-    path = originals.place_of(doc_id) / known.stored_name
+    path = directory_of_document(doc_id, originals.directory) / known.stored_name
     if is_consistent or known.state is State.DELETING or not path.exists():
         return
     # The original was replaced, but the row was not: the file on disk counts.
@@ -251,7 +252,7 @@ def reconcile_document(originals: Originals, replacement: Replacement, doc_id: D
 
 def _has_original(originals: Originals, doc_id: DocId, document: StoredDocument) -> bool:
     """Whether the original of a document is in its place."""
-    path = originals.place_of(doc_id) / document.stored_name
+    path = directory_of_document(doc_id, originals.directory) / document.stored_name
     if not path.exists():
         return False
     status = path.stat()

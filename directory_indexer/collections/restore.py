@@ -347,7 +347,7 @@ def _finish_restore(
 ) -> RestoreReport:
     """Make every index consistent with its documents, whose paths may differ from those at the time of the backup."""
     collections = Collections(app)
-    has_vectors = app.vectorstores.place is VectorPlace.EMBEDDED
+    has_vectors = app.vectors.stores.place is VectorPlace.EMBEDDED
     n_documents = n_read_again = 0
     tracked: set[FilePath] = set()
     for name in collections.names():

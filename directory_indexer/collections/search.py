@@ -99,19 +99,21 @@ def merge_results(
 def add_ids_and_drop_deleted(opened: OpenCollection, hits: Sequence[Hit]) -> tuple[Hit, ...]:
     """Return hits with the ids of sent documents, without hits in documents that are being deleted."""
     directory = documents_of(opened.app.loaded)
-    # Sent documents are identified by their ids, and may be being deleted.
-    hits = [hit._replace(also_in=tuple(path for path in hit.also_in if not lies_in(path, directory))) for hit in hits]
     ids = {hit.path: doc_id for hit in hits if (doc_id := doc_id_of(hit.path, directory))}
-    if not ids:
-        return tuple(hits)
-    documents = {document.doc_id: document for document in opened.documents.get_all(list(ids.values()))}
-    with_ids: list[Hit] = []
-    for hit in hits:
-        if hit.path not in ids:
-            with_ids.append(hit)
-        elif (document := documents.get(ids[hit.path])) and document.state is not State.DELETING:
-            with_ids.append(hit._replace(sent=SentDocumentRef(document.doc_id, document.filename, document.url)))
-    return tuple(with_ids)
+    sent = {
+        document.doc_id: SentDocumentRef(document.doc_id, document.filename, document.url)
+        for document in (opened.documents.get_all(list(ids.values())) if ids else ())
+        if document.state is not State.DELETING
+    }
+    return tuple(
+        hit._replace(
+            sent=sent[ids[hit.path]] if hit.path in ids else None,
+            # Sent documents are identified by their ids, and may be being deleted.
+            also_in=tuple(path for path in hit.also_in if not lies_in(path, directory)),
+        )
+        for hit in hits
+        if hit.path not in ids or ids[hit.path] in sent
+    )
 
 
 def _merge_summaries(summaries: Sequence[IndexSummary]) -> IndexSummary:

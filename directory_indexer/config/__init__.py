@@ -308,9 +308,9 @@ def doc_id_of(path: FilePath, directory: FilePath) -> DocId | None:
     return doc_id(parts[_DOC_ID_PART]) if len(parts) > _DOC_ID_PART + 1 else None
 
 
-def directory_of_document(doc_id: DocId, directory: FilePath) -> FilePath:
+def directory_of_document(doc_id: DocId, directory: Path) -> Path:
     """Return the directory of the original of one document, below that of the documents of its collection."""
-    return file_path(os.path.join(directory, doc_id[:2], doc_id))
+    return directory / doc_id[:2] / doc_id
 
 
 def documents_directory(data_dir: Path, name: str) -> Path:

@@ -332,7 +332,7 @@ def _directories(snapshot: Snapshot) -> Iterator[Finding]:
 
 
 def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
-    for reason, n_files in snapshot.files.skip_reasons_containing(MISSING_READER):
+    for reason, n_files in snapshot.left_out.skip_reasons_containing(MISSING_READER):
         name, _, remedy = reason.partition(MISSING_READER)
         message = f"{n_files:,} {'file is' if n_files == 1 else 'files are'} skipped: {name}"
         yield Finding("readers", Verdict.WARNING, message, remedy)

@@ -91,18 +91,8 @@ class Matcher:
     """A plan prepared for matching many passages."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        self._forms: list[_Form] = []
-        self._rows: list[tuple[int, tuple[str, ...]]] = []
-        for index, term in enumerate(plan.terms):
-            self._forms += [
-                (form, index, 1.0 if form == term.typed else _VARIANT_WEIGHT) for form in sorted(term.forms)
-            ]
-            self._rows += [(index, row) for row in term.rows]
-        self._grams = [(form, index) for form, index, _ in self._forms if is_gram(form)]
-        self._groups = _group_forms_by_beginning(self._forms)
-        self._spaced = _group_forms_by_beginning([form for form in self._forms if not is_gram(form[0])])
-        self._known = frozenset(form for form, _, _ in self._forms)
-        self._is_ascii = all(map(str.isascii, self._known))
+        self._counter = _TermCounter(plan)
+        self._extra = self._counter.extra
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
         self._by_chance = math.log(max(plan.n_chunks, _MIN_CHUNKS) + 1)
@@ -112,11 +102,7 @@ class Matcher:
             for group in plan.branches
         ]
         names = {token for word in plan.query.words if word.is_name for token in (word.text, *word.tokens)}
-        self._neighbours: dict[str, _CountedNeighbour] = {}
-        self._split = cache(_split_text)
-        self._all_words = cache(split_into_words)
         self._typed = TypedWords(plan.typed) if plan.typed else None
-        self._extra = ExtraWords(self._known.union(*(word.forms for word in plan.typed)))
         self._names = [index for index, term in enumerate(plan.terms) if term.typed in names]
         self._rare_names = [index for index, term in enumerate(plan.terms) if term.typed in plan.rare_names]
 
@@ -129,16 +115,16 @@ class Matcher:
         """
         if not beside and (match := self._match_without_words(text, names)):
             return match
-        own = self._count_passage(text)
-        above = self._words_of(names) if self._extra.may_occur(names) else NO_WORDS
-        named = self._terms_among(above, names) if above.words else frozenset[int]()
+        own = self._counter.count_passage(text)
+        above = self._counter.words_of(names) if self._extra.may_occur(names) else NO_WORDS
+        named = self._counter.terms_among(above, names) if above.words else frozenset[int]()
         typed, rare = 0.0, frozenset[str]()
         if self._typed:
-            typed, rare = self._typed.match(self._words_of_passage(text, own), above)
+            typed, rare = self._typed.match(self._counter.words_of_passage(text, own), above)
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
-            others, share = [self._count_neighbour(other) for other in beside], 1 / (1 + len(beside))
+            others, share = [self._counter.count_neighbour(other) for other in beside], 1 / (1 + len(beside))
             counts = zip(own.counts, *(other.counts for other in others), strict=True)
             weighted = tuple([first + share * math.fsum(rest) for first, *rest in counts])
             length += share * sum(other.n_words for other in others)
@@ -151,62 +137,11 @@ class Matcher:
         if self._extra.may_occur(f"{names}\n{text}"):
             return None
         words, counts = split_into_words(text), [0.0] * len(self._weights)
-        self._count_readings(text, counts)
-        if any(counts) or any(count_row(words, row) for _, row in self._rows):
+        self._counter.count_readings(text, counts)
+        if any(counts) or any(count_row(words, row) for _, row in self._counter.rows):
             return None
         nothing = tuple(counts)
         return TextMatch(nothing, (False,) * len(counts), len(words), nothing, float(len(words)), self._total)
-
-    def _count_passage(self, text: str) -> _CountedText:
-        """Count the terms in a passage: its words, its extra words, and its words without markup."""
-        runs, rest, rest_words = self._split(text)
-        forms = _possible_forms(rest, self._spaced)
-        extra = self._extra.of(text, rest_words) if forms else None
-        counts = self._count_words(text, TextWords(rest_words, extra or frozenset(), runs), forms)
-        self._count_readings(text, counts)
-        return _CountedText(tuple(counts), _n_words(rest_words, runs), rest_words, extra, runs)
-
-    def _count_neighbour(self, text: str) -> _CountedNeighbour:
-        """Count the terms in a text once for all passages beside it, without its readings of markup.
-
-        Its extra words count only where points may stand in words: elsewhere they take more time than they improve.
-        """
-        if (counted := self._neighbours.get(text)) is None:
-            runs, rest, words = self._split(text)
-            forms = _possible_forms(rest, self._spaced)
-            has_extra = bool(forms) and not (self._is_ascii or text.isascii())
-            extra = self._extra.of(text, words) if has_extra else frozenset[str]()
-            counts = self._count_words(text, TextWords(words, extra, runs), forms)
-            counted = self._neighbours[text] = _CountedNeighbour(tuple(counts), _n_words(words, runs))
-        return counted
-
-    def _count_words(self, text: str, own: TextWords, forms: Sequence[_Form]) -> list[float]:
-        """Count the terms among the words and extra words of a text, and n-grams in runs written without spaces."""
-        words, extra, runs = own
-        counts = [0.0] * len(self._weights)
-        for gram, index in self._grams if runs else ():
-            counts[index] += runs.count(gram)
-        if not text.isascii():
-            all_words = {*words, *extra}
-            forms = [form for form in forms if form[0] in all_words]
-        for form, index, amount in forms:
-            counts[index] += (words.count(form) + _PART_WEIGHT * (form in extra)) * amount
-        for index, row in self._rows:
-            if all(map(is_gram, row)):
-                counts[index] += runs.count(join_grams(row))
-            else:
-                counts[index] += count_row(self._all_words(text) if runs else words, row)
-        return counts
-
-    def _count_readings(self, text: str, counts: list[float]) -> None:
-        """Count the terms that a text has only without its markup."""
-        if all(counts) or not (plain_readings := text_read_around_markup(text)):
-            return
-        reading_words = split_into_words(plain_readings)
-        for form, index, amount in self._forms:
-            counts[index] = counts[index] or reading_words.count(form) * amount
-        for index, row in self._rows:
-            counts[index] = counts[index] or count_row(reading_words, row)
 
     def _without_unmatched_branches(self, match: TextMatch) -> TextMatch:
         """Drop the branches of `OR` other than the one that a text has most of: they do not apply to that text."""
@@ -230,18 +165,6 @@ class Matcher:
             coverage=self._share(counts, named, total),
         )
 
-    def _words_of(self, text: str) -> TextWords:
-        words = split_into_words(text)
-        return TextWords(words, self._extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
-
-    def _words_of_passage(self, text: str, own: _CountedText) -> TextWords:
-        """Return the words of a passage that was counted, none if no word of the query can be among them."""
-        if own.extra is None and not self._extra.may_occur(text):
-            return NO_WORDS
-        words = self._all_words(text) if own.runs else own.words
-        extra = self._extra.of(text, words) if own.extra is None else own.extra
-        return TextWords(words, extra, own.runs.replace("\n", ""))
-
     def _branch_score(self, counts: Sequence[float], named: Sequence[bool], branch: Iterable[int]) -> float:
         """Return how much of a branch a text has, and how often, between 0 and 1."""
         together = ((self._weights[at], counts[at] + _NAMED * named[at]) for at in branch)
@@ -252,19 +175,16 @@ class Matcher:
 
     def terms_in(self, names: str) -> AbstractSet[int]:
         """Return the terms that occur in a name or a path."""
-        return self._terms_among(self._words_of(names), names) if self._extra.may_occur(names) else frozenset[int]()
-
-    def _terms_among(self, words: TextWords, names: str) -> AbstractSet[int]:
-        possible = _possible_forms(names, self._groups)
-        all_words = {*words.words, *words.extra} if possible else ()
-        return {index for form, index, _ in possible if form in all_words}
+        if not self._extra.may_occur(names):
+            return frozenset()
+        return self._counter.terms_among(self._counter.words_of(names), names)
 
     def share_of_name(self, name: str) -> float:
         """Return the share of a name that the query has, between 0 and 1."""
-        if not _possible_forms(name, self._groups):
+        if not _possible_forms(name, self._counter.groups):
             return 0.0
         all_words = {*split_into_words(name), *extra_words(name)}
-        return len(all_words & self._known) / len(all_words) if all_words else 0.0
+        return len(all_words & self._counter.known) / len(all_words) if all_words else 0.0
 
     def share_of_query(self, name: str) -> float:
         """Return the weight of the terms in a name, as a share of all terms."""
@@ -310,6 +230,99 @@ class Matcher:
         of_branches = [[self._weight(branch) for branch in group] for group in self._branches]
         joined = frozenset[int]().union(*(branch for group in self._branches for branch in group))
         return math.fsum([*map(max, of_branches), self._weight(set(range(len(self._weights))) - joined)])
+
+
+class _TermCounter:
+    """The terms of a plan prepared for counting in many texts."""
+
+    def __init__(self, plan: MatchPlan) -> None:
+        self._forms: list[_Form] = []
+        self.rows: list[tuple[int, tuple[str, ...]]] = []
+        for index, term in enumerate(plan.terms):
+            self._forms += [
+                (form, index, 1.0 if form == term.typed else _VARIANT_WEIGHT) for form in sorted(term.forms)
+            ]
+            self.rows += [(index, row) for row in term.rows]
+        self._n_terms = len(plan.weights)
+        self._grams = [(form, index) for form, index, _ in self._forms if is_gram(form)]
+        self.groups = _group_forms_by_beginning(self._forms)
+        self._spaced = _group_forms_by_beginning([form for form in self._forms if not is_gram(form[0])])
+        self.known = frozenset(form for form, _, _ in self._forms)
+        self._is_ascii = all(map(str.isascii, self.known))
+        self.extra = ExtraWords(self.known.union(*(word.forms for word in plan.typed)))
+        self._neighbours: dict[str, _CountedNeighbour] = {}
+        self._split = cache(_split_text)
+        self._all_words = cache(split_into_words)
+
+    def count_passage(self, text: str) -> _CountedText:
+        """Count the terms in a passage: its words, its extra words, and its words without markup."""
+        runs, rest, rest_words = self._split(text)
+        forms = _possible_forms(rest, self._spaced)
+        extra = self.extra.of(text, rest_words) if forms else None
+        counts = self._count_words(text, TextWords(rest_words, extra or frozenset(), runs), forms)
+        self.count_readings(text, counts)
+        return _CountedText(tuple(counts), _n_words(rest_words, runs), rest_words, extra, runs)
+
+    def count_neighbour(self, text: str) -> _CountedNeighbour:
+        """Count the terms in a text once for all passages beside it, without its readings of markup.
+
+        Its extra words count only where points may stand in words: elsewhere they take more time than they improve.
+        """
+        if (counted := self._neighbours.get(text)) is None:
+            runs, rest, words = self._split(text)
+            forms = _possible_forms(rest, self._spaced)
+            has_extra = bool(forms) and not (self._is_ascii or text.isascii())
+            extra = self.extra.of(text, words) if has_extra else frozenset[str]()
+            counts = self._count_words(text, TextWords(words, extra, runs), forms)
+            counted = self._neighbours[text] = _CountedNeighbour(tuple(counts), _n_words(words, runs))
+        return counted
+
+    def _count_words(self, text: str, own: TextWords, forms: Sequence[_Form]) -> list[float]:
+        """Count the terms among the words and extra words of a text, and n-grams in runs written without spaces."""
+        words, extra, runs = own
+        counts = [0.0] * self._n_terms
+        for gram, index in self._grams if runs else ():
+            counts[index] += runs.count(gram)
+        if not text.isascii():
+            all_words = {*words, *extra}
+            forms = [form for form in forms if form[0] in all_words]
+        for form, index, amount in forms:
+            counts[index] += (words.count(form) + _PART_WEIGHT * (form in extra)) * amount
+        for index, row in self.rows:
+            if all(map(is_gram, row)):
+                counts[index] += runs.count(join_grams(row))
+            else:
+                counts[index] += count_row(self._all_words(text) if runs else words, row)
+        return counts
+
+    def count_readings(self, text: str, counts: list[float]) -> None:
+        """Count the terms that a text has only without its markup."""
+        if all(counts) or not (plain_readings := text_read_around_markup(text)):
+            return
+        reading_words = split_into_words(plain_readings)
+        for form, index, amount in self._forms:
+            counts[index] = counts[index] or reading_words.count(form) * amount
+        for index, row in self.rows:
+            counts[index] = counts[index] or count_row(reading_words, row)
+
+    def words_of(self, text: str) -> TextWords:
+        """Return the words of a text, and its letters written without spaces."""
+        words = split_into_words(text)
+        return TextWords(words, self.extra.of(text, words), split_unspaced(text)[0].replace("\n", ""))
+
+    def words_of_passage(self, text: str, own: _CountedText) -> TextWords:
+        """Return the words of a passage that was counted, none if no word of the query can be among them."""
+        if own.extra is None and not self.extra.may_occur(text):
+            return NO_WORDS
+        words = self._all_words(text) if own.runs else own.words
+        extra = self.extra.of(text, words) if own.extra is None else own.extra
+        return TextWords(words, extra, own.runs.replace("\n", ""))
+
+    def terms_among(self, words: TextWords, names: str) -> AbstractSet[int]:
+        """Return the terms among the words of a name or a path."""
+        possible = _possible_forms(names, self.groups)
+        all_words = {*words.words, *words.extra} if possible else ()
+        return {index for form, index, _ in possible if form in all_words}
 
 
 def _possible_forms(text: str, groups: Sequence[_FormGroup]) -> list[_Form]:

@@ -131,7 +131,10 @@ def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQu
 
 
 def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> QueryAnswer:
-    """Append hits with the prefix to those with the whole word, with room for both."""
+    """Append hits with the prefix to those with the whole word, with room for both.
+
+    The notes are those of the whole word, unless nothing has it.
+    """
     paths = {passage.chunk.path for passage in whole.passages[: max(room - len(begun.passages), 0)]}
     more = [passage for passage in begun.passages if passage.chunk.path not in paths]
     first = whole.passages[: max(room - len(more), 0)]
@@ -139,7 +142,8 @@ def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> 
     others = (
         passage._replace(ranked=passage.ranked._replace(score=min(passage.ranked.score, lowest))) for passage in more
     )
-    return whole._replace(passages=(*first, *others), is_weak=whole.is_weak and not begun.passages)
+    notes = whole.notes if first else tuple(dict.fromkeys((*whole.notes, *begun.notes)))
+    return whole._replace(passages=(*first, *others), notes=notes, is_weak=whole.is_weak and not begun.passages)
 
 
 _MIN_PREFIX_LENGTH: Final = 3

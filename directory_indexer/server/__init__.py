@@ -160,7 +160,7 @@ def _build_parts(app: App, options: ServeOptions) -> _ServerParts:
     if watch is not None:
         app.is_watched = lambda: watch.is_watching
     embeds = app.writes and app.policies.embeds_in_background(is_watching=options.watch)
-    embedding = app.embedding_process() if embeds else None
+    embedding = app.runs.embedding_process() if embeds else None
     if embedding is not None:
         embedding.start()
     return _ServerParts(ToolExecutor(tools), model, jobs, watch, embedding)
@@ -178,14 +178,14 @@ def _start_watch(app: App, jobs: IndexJobs) -> DirectoryWatch:
             return list(snapshot.directories.all())
 
     def directories(roots: Sequence[FilePath]) -> Iterator[FilePath]:
-        return app.indexer.directory_plans.directories(roots)
+        return app.runs.indexer.directory_plans.directories(roots)
 
     database = app.loaded.config.storage.sqlite_path
     watch = DirectoryWatch(
         tracked=tracked,
         directories=directories,
         jobs=jobs,
-        is_paused=lambda: bool(app.run_control.paused()),
+        is_paused=lambda: bool(app.runs.control.paused()),
         lock_path=database.with_name("watch.lock"),
         data_dir=database.parent,
     )

@@ -117,7 +117,7 @@ def _compact_when_unlocked(app: App, report_progress: ReportProgress) -> None:
     _wait_until_unlocked(app, report_progress)
     with hold_write_lock(app.docstore, app.lock_path):
         report_progress("vectors")
-        app.vectorizer.merger.delete_removed()
+        app.vectors.vectorizer.merger.delete_removed()
         report_progress("the database is written anew")
         app.docstore.upkeep.compact()
 

@@ -53,7 +53,7 @@ def team(tmp_path: Path) -> Iterator[Team]:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "larch.md").write_text("The larch of the ridge.", encoding="utf-8")
-    team.app.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    team.app.runs.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     for name in ("birds", "fish"):
         team.collections.create(name, description=f"of {name}")
         for number in range(3):

@@ -87,7 +87,7 @@ def _plant(pristine: Path) -> None:
     data_dir.mkdir(mode=0o700)
     (data_dir / "config.json").write_text('{"indexing": {"chunk_size": 128}}', encoding="utf-8")
     app = _app(data_dir)
-    app.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    app.runs.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     collections = Collections(app)
     for name in ("birds", "fish"):
         collections.create(name, description=f"of {name}")

@@ -214,7 +214,7 @@ def test_no_file_name_leads_out_of_its_place_or_hides_a_document(team: Team, fil
     assert found.parent == documents / sent.document.doc_id[:2] / sent.document.doc_id
     assert len(found.name.encode()) <= 255
     with team.collections.using("birds") as opened:
-        opened.app.indexer.index(
+        opened.app.runs.indexer.index(
             [str(documents)], options=_options(), listener=lambda _: None, stop_reason=lambda: None
         )
     assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == [filename]
@@ -495,7 +495,7 @@ def test_a_document_survives_a_new_index(team: Team) -> None:
     )
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
     with team.collections.using("birds") as opened:
-        opened.app.indexer.index(
+        opened.app.runs.indexer.index(
             [str(documents)], options=_options(), listener=lambda _: None, stop_reason=lambda: None
         )
     (hit,) = team.search("heron tag:wader", "birds")
@@ -511,12 +511,12 @@ def test_documents_can_be_sent_to_the_default_collection(team: Team, tmp_path: P
     root = tmp_path / "notes"
     root.mkdir()
     (root / "heron.md").write_text(HERON, encoding="utf-8")
-    team.app.indexer.index([str(root)], options=_options(), listener=lambda _: None, stop_reason=lambda: None)
+    team.app.runs.indexer.index([str(root)], options=_options(), listener=lambda _: None, stop_reason=lambda: None)
     team.add("The stork clatters.", client_id="one")
     assert team.names("stork", mode=SearchMode.KEYWORD) == ["one.md"]
     assert team.names("heron", mode=SearchMode.KEYWORD) == [str(root / "heron.md")]
     with pytest.raises(UsageError, match="sent documents"):
-        team.app.indexer.forget(str(team.data_dir / "team/collections/default/documents"))
+        team.app.runs.indexer.forget(str(team.data_dir / "team/collections/default/documents"))
     assert sorted(os.listdir(team.data_dir / "team/collections/default")) == ["documents", "incoming"]
 
 

@@ -38,8 +38,8 @@ def background():
     return BackgroundThrottle(index.docstore.path, min_percent=30, battery=lambda: battery_percent(root / "power"))
 index.indexer
 index.app.policies.index = index.app.policies.index._replace(background=background)
-vars(index.app).pop("indexer")
-report = index.app.indexer.index([], options=IndexOptions(waiting_only=True, effort=Effort.BACKGROUND),
+vars(index.app.runs).pop("indexer")
+report = index.app.runs.indexer.index([], options=IndexOptions(waiting_only=True, effort=Effort.BACKGROUND),
     listener=lambda _: None, stop_reason=lambda: None)
 print(report.n_embedded, report.n_pending, os.getpriority(os.PRIO_PROCESS, 0), flush=True)
 index.close()

@@ -132,7 +132,7 @@ def test_a_question_brings_in_what_changed_between_two_batches_of_a_run(tmp_path
     # In the second round, the run that embeds is older than the one that brought in the first change.
     for word in ("carrots", "leeks"):
         embedding.write("soup.md", f"Boil the {word}.\n")
-        assert other.app.refresher.refresh((), seconds=50).notes == ()
+        assert other.app.runs.refresher.refresh((), seconds=50).notes == ()
         assert other.names(word, mode=SearchMode.KEYWORD)[0].endswith("soup.md")
     assert first.is_alive()
     embedder.may_end.set()
@@ -237,7 +237,7 @@ def test_a_run_writes_between_two_pages_that_another_reads(tmp_path: Path) -> No
         if len(engine.read) == 3:
             found.append(index.names("carrots", mode=SearchMode.KEYWORD))
 
-    reading = index.app.page_reading
+    reading = index.app.runs.page_reading
     assert isinstance(reading, FakeReading)
     reading.before = before
     report = index.run()
@@ -261,7 +261,7 @@ def test_pages_that_came_while_a_run_embedded_are_read_by_it(embedding: Index) -
     assert isinstance(gate, GatedEmbedder)
     (embedding.root.parent / "new" / "menu.pdf").write_bytes(scan("Ginger on Friday"))
     engine = FakeEngine()
-    embedding.app.page_reading = FakeReading(engine, lambda: embedding.parse_policy)
+    embedding.app.runs.page_reading = FakeReading(engine, lambda: embedding.parse_policy)
     embedding.pages = engine
     is_waiting = threading.Event()
 

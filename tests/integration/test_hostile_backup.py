@@ -47,7 +47,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     notes = place / "notes"
     notes.mkdir()
     (notes / "larch.md").write_text("The larch of the ridge.", encoding="utf-8")
-    team.app.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    team.app.runs.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     team.collections.create("birds")
     for number in range(2):
         team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.COMPLETE)
@@ -542,7 +542,9 @@ def test_the_vectors_of_an_index_lead_nowhere(team: Team) -> None:
     connection.close()
     for verb in (
         lambda: team.search("larch"),
-        lambda: team.app.indexer.index([], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None),
+        lambda: team.app.runs.indexer.index(
+            [], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None
+        ),
         lambda: list(team.app.doctor.check()),
     ):
         with contextlib.suppress(DirIndexError):

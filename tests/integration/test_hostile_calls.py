@@ -54,7 +54,7 @@ class _Place:
         note = self.docs / "note.md"
         note.write_text("# Kolibri\n\nA bird.\n")
         self.team = Team(directory / "data", DIRINDEX_SERVING__REQUESTS_PER_SECOND="100000")
-        self.team.app.indexer.index(
+        self.team.app.runs.indexer.index(
             [str(self.docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None
         )
         sent = self.team.add("A text about a kolibri.", filename="sent.md")

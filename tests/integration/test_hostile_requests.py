@@ -51,7 +51,7 @@ class _Place:
         (docs / "note.md").write_text("# Kolibri\n\nA bird.\n")
         (docs / "code.py").write_text("def kolibri():\n    return 1\n")
         self.team = Team(directory / "data", DIRINDEX_SERVING__REQUESTS_PER_SECOND="100000")
-        self.team.app.indexer.index(
+        self.team.app.runs.indexer.index(
             [str(docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None
         )
         sent = self.team.add("A text about a kolibri.", filename="sent.md")

@@ -82,7 +82,7 @@ def paused_over(index: Index, *directories: Path) -> int:
 
 
 def paused(index: Index) -> tuple[PausedRun, ...]:
-    return index.app.run_control.paused()
+    return index.app.runs.control.paused()
 
 
 def run_of(index: Index, number: int) -> RunRecord:
@@ -126,7 +126,7 @@ def test_a_paused_run_over_the_whole_index_stays_paused_beside_one_over_a_part(i
     run_id = paused_over(index)
     index.run(notes_of(index))
     assert [run.run_id for run in paused(index)] == [run_id]
-    assert index.app.run_control.resumption().directories == ()
+    assert index.app.runs.control.resumption().directories == ()
     index.run(index.root, notes_of(index))
     assert not paused(index)
 
@@ -161,7 +161,7 @@ class EmbedderThatPauses(FakeEmbedder):
 
     def embed_documents(self, texts: Sequence[str]):  # type: ignore[no-untyped-def] # noqa: ANN201
         if self.index is not None:
-            self.index.app.run_control.pause(by=Origin.TERMINAL)
+            self.index.app.runs.control.pause(by=Origin.TERMINAL)
         return super().embed_documents(texts)
 
 

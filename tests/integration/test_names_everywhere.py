@@ -45,7 +45,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     def goes_on() -> Outcome | None:
         return None
 
-    team.app.indexer.index([str(docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=goes_on)
+    team.app.runs.indexer.index([str(docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=goes_on)
     yield team
     team.close()
 

@@ -103,7 +103,7 @@ def test_a_passage_that_has_none_of_the_words_is_a_candidate(waiting: Index) -> 
 def test_a_passage_that_was_just_written_is_a_candidate(changing: Index, *, has_static_vectors: bool) -> None:
     changing.write("ferry.md", "The boat leaves the harbour at noon.\n")
     assert changing.indexer  # sets the policies of the test
-    assert changing.app.refresher.refresh((), seconds=GENEROUS).notes == ()
+    assert changing.app.runs.refresher.refresh((), seconds=GENEROUS).notes == ()
     if not has_static_vectors:
         with changing.docstore.transaction() as transaction:
             transaction.static_vectors.clear()

@@ -40,7 +40,7 @@ def gated(tmp_path: Path) -> Index:
 
 
 def control(index: Index) -> RunControl:
-    return index.app.run_control
+    return index.app.runs.control
 
 
 def status(index: Index) -> Status:
@@ -110,7 +110,7 @@ def test_nothing_starts_by_itself_while_a_run_is_paused(gated: Index) -> None:
     own = IndexOptions(unless_paused=True)
 
     assert gated.run(gated.root.parent / "new", options=own).outcome is Outcome.PAUSED
-    sent = gated.app.sent_files.complete(give_up=lambda: False, stop_reason=lambda: None)
+    sent = gated.app.runs.sent_files.complete(give_up=lambda: False, stop_reason=lambda: None)
     assert (sent.outcome, len(status(gated).runs(10))) == (Outcome.PAUSED, 1)
     assert gated.run(gated.root.parent / "new").outcome is Outcome.COMPLETED, "somebody asked for this one"
     assert [one.run_id for one in control(gated).paused()] == [1]

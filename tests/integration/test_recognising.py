@@ -60,7 +60,7 @@ def counts(index: Index) -> ScanCounts:
 
 def before_page(index: Index, number: int, work: Callable[[], object]) -> None:
     """Do something before a run reads the page of that number, counted from 1."""
-    reading = index.app.page_reading
+    reading = index.app.runs.page_reading
     assert isinstance(reading, FakeReading)
     n_pages = Counter[str]()
 
@@ -123,7 +123,7 @@ def test_pages_that_were_read_ahead_of_their_document_are_known(index: Index) ->
     pages = [picture(f"Letter number {number}") for number in range(5)]
     index.write_bytes("letters.pdf", document("The minutes of the meeting.", *pages))
     index.run(options=IndexOptions(wait=False, most_pages=0))
-    recogniser = index.app.recogniser
+    recogniser = index.app.runs.recogniser
 
     steps = list(recogniser.recognise_pages(most_pages=3, must_stop=lambda: False))
 

@@ -34,14 +34,14 @@ LONG_ENOUGH = 100.0
 
 def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> Freshness:
     assert index.indexer  # sets the policies of the test
-    vars(index.app).pop("refresher", None)
-    return index.app.refresher.refresh(scope, seconds=seconds)
+    vars(index.app.runs).pop("refresher", None)
+    return index.app.runs.refresher.refresh(scope, seconds=seconds)
 
 
 def glance(index: Index, *, seconds: float) -> Freshness:
     assert index.indexer  # sets the policies of the test
-    vars(index.app).pop("refresher", None)
-    return index.app.refresher.refresh_watched((), seconds=seconds)
+    vars(index.app.runs).pop("refresher", None)
+    return index.app.runs.refresher.refresh_watched((), seconds=seconds)
 
 
 def names_with(index: Index, text: str) -> set[str]:
@@ -153,7 +153,9 @@ def test_a_glance_that_is_cut_off_leaves_it_to_the_watch_for_a_while_and_says_so
     index.run()
     index.write("a.md", "two\n")
     assert "may not be in the index yet" in glance(index, seconds=0.0).notes[0].text
-    assert "may not be in the index yet" in index.app.refresher.refresh_watched((), seconds=LONG_ENOUGH).notes[0].text
+    assert (
+        "may not be in the index yet" in index.app.runs.refresher.refresh_watched((), seconds=LONG_ENOUGH).notes[0].text
+    )
     assert names_with(index, "two") == set()
 
 
@@ -173,7 +175,7 @@ def slow_look(index: Index, *, starts: bool = True) -> tuple[Freshness, list[Seq
         return starts
 
     freshness = Refresher(
-        index.app.index_parts,
+        index.app.runs.parts,
         walk=index.app.policies.walk,
         clock=lambda: clock_of_slow_reading(index.docstore),
         read_in_background=start,
@@ -188,17 +190,17 @@ def test_what_there_was_no_time_for_is_read_in_the_background_and_in_the_next_an
     app = App(load_config(file=tmp_path / "config.json", data_dir=tmp_path / "data", environ={}))
     (root / "a.md").write_text("one\n", encoding="utf-8")
     let_settle(root / "a.md")
-    app.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    app.runs.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     (root / "b.csv").write_text("kestrel,falcon\n", encoding="utf-8")
     refresher = Refresher(
-        app.index_parts,
+        app.runs.parts,
         walk=app.policies.walk,
         clock=lambda: clock_of_slow_reading(app.docstore),
-        read_in_background=app.reading_process.start,
+        read_in_background=app.runs.reading_process.start,
     )
     [note] = refresher.refresh((), seconds=1.0).notes
     assert str(note) == "1 file changed since the last run and is being indexed now"
-    assert app.reading_process.wait() == 0
+    assert app.runs.reading_process.wait() == 0
     assert app.refresh(()) == ()
     with app.docstore.snapshot() as snapshot:
         matches = grep(snapshot, GrepRequest(PatternOptions(("kestrel",), are_texts=True)))
@@ -268,7 +270,7 @@ def test_a_few_small_changes_get_seven_times_as_long(index: Index, n_changed: in
             transaction.runs.finish(run_id, Outcome.PAUSED, "")
     assert index.indexer  # sets the policies of the test
     clock = lambda: clock_of_slow_reading(index.docstore) / 1000  # noqa: E731 - reading takes a second
-    Refresher(index.app.index_parts, walk=index.app.policies.walk, clock=clock).refresh((), seconds=0.3)
+    Refresher(index.app.runs.parts, walk=index.app.policies.walk, clock=clock).refresh((), seconds=0.3)
     assert len(names_with(index, "two")) == found
 
 

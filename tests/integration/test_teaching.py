@@ -145,7 +145,7 @@ def test_it_learns_again_when_many_times_as_much_is_embedded(
 
     assert complete.run(stop_reason=stop_when_enough_is_embedded).outcome is Outcome.INTERRUPTED
     if are_merged:
-        complete.app.vectorizer.merger.merge_all()
+        complete.app.vectors.vectorizer.merger.merge_all()
     n_before = n_embedded(index)
     assert 4 * 32 <= n_before < N_FILES
     index.run()

@@ -83,6 +83,13 @@ def test_the_beginning_of_a_word_is_no_typing_error(notes: Index) -> None:
     assert (result.corrections, result.is_weak) == ((), False)
 
 
+def test_an_answer_of_words_that_only_begin_so_keeps_its_notes(notes: Index) -> None:
+    result = notes.searcher.search(notes.request("path:cellar bluepri", mode=SearchMode.KEYWORD, is_unfinished=True))
+    assert [hit.path.rpartition("/")[2] for hit in result.hits] == ["flask.md"]
+    expected = "no indexed file has 'cellar' in its path: path:cellar is searched for as words"
+    assert [note.text for note in result.notes] == [expected]
+
+
 def test_a_word_that_begins_nothing_is_looked_for_as_ever(notes: Index) -> None:
     assert notes.search("bluprint", is_unfinished=True) == notes.search("bluprint")
 

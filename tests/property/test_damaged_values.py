@@ -113,7 +113,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def index(team: Team, notes: Path) -> None:
-    team.app.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    team.app.runs.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
 
 
 def damage(database: Path, column: str, value: object) -> None:

@@ -38,7 +38,7 @@ def forget(call: ForgetCall) -> None:
     if output.can_ask and not call.yes and not output.confirm(_consequence(app, call.path)):
         raise ConsentNeededError("nothing was removed")
     with output.progress() as listener:
-        n_files = app.indexer.forget(os.fspath(call.path), listener=listener)
+        n_files = app.runs.indexer.forget(os.fspath(call.path), listener=listener)
     left_behind = app.docstore.upkeep.left_behind()
     log = app.loaded.data_dir / "dirindex.log"
     try:

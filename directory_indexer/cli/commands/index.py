@@ -138,7 +138,7 @@ def index(call: IndexCall) -> ExitCode:
         with contextlib.ExitStack() as stack:
             if embeds_in_background:
                 output.notes(["search by meaning improves in the background; dirindex status shows how far it is"])
-                embedding = app.embedding_process(_scope(app, directories))
+                embedding = app.runs.embedding_process(_scope(app, directories))
                 embedding.start()
                 stack.callback(embedding.stop)
             _watch(app, directories, options, switch, output)
@@ -146,8 +146,8 @@ def index(call: IndexCall) -> ExitCode:
 
 
 def _show_plans(app: App, directories: list[str], output: Output) -> None:
-    plans = app.indexer.plans(directories)
-    estimate = app.indexer.estimate_work(plans)
+    plans = app.runs.indexer.plans(directories)
+    estimate = app.runs.indexer.estimate_work(plans)
     if output.as_json:
         output.data(json_pages.plan_json(plans, estimate))
     else:
@@ -169,7 +169,7 @@ def _show_report(app: App, report: IndexReport, output: Output) -> None:
 
 def _resumed_work(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
     """Return the directories and options of the paused run."""
-    directories, paused_options = app.run_control.resumption()
+    directories, paused_options = app.runs.control.resumption()
     consent = options.has_consent or paused_options.has_consent
     return list(map(exact_text, directories)), paused_options._replace(
         wait=options.wait, has_consent=consent, origin=options.origin
@@ -178,11 +178,11 @@ def _resumed_work(app: App, options: IndexOptions) -> tuple[list[str], IndexOpti
 
 def _pause_run(app: App, output: Output, *, wait: bool) -> None:
     """Pause the current runs, and wait until they have stopped, which takes one batch."""
-    runs = app.run_control.pause(by=Origin.TERMINAL)
+    runs = app.runs.control.pause(by=Origin.TERMINAL)
     ids = {run.id for run in runs}
     while wait and any(run.id in ids for run in app.status.unended()):
         time.sleep(_POLL_SECONDS)
-    paused = app.run_control.paused()
+    paused = app.runs.control.paused()
     if output.as_json:
         output.record(PausedList(tuple(map(paused_of, paused))))
     else:
@@ -193,13 +193,13 @@ def _run_once(app: App, paths: list[str], options: IndexOptions, switch: StopSwi
     in_steps = options.effort is Effort.FULL and _embeds(app)
     try:
         with output.progress(in_steps=in_steps, must_stop=switch.must_stop) as listener:
-            return app.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
+            return app.runs.indexer.index(paths, options=options, listener=listener, stop_reason=switch.reason)
     except ConsentNeededError as error:
         if not output.confirm(error.message):
             raise
     consenting = options._replace(has_consent=True)
     with output.progress(in_steps=in_steps, must_stop=switch.must_stop) as listener:
-        return app.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
+        return app.runs.indexer.index(paths, options=consenting, listener=listener, stop_reason=switch.reason)
 
 
 def _embeds(app: App) -> bool:
@@ -207,13 +207,13 @@ def _embeds(app: App) -> bool:
 
 
 def _scope(app: App, paths: list[str]) -> IndexScope:
-    return IndexScope(tuple(app.indexer.roots(paths))) if paths else WHOLE_INDEX
+    return IndexScope(tuple(app.runs.indexer.roots(paths))) if paths else WHOLE_INDEX
 
 
 def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch, output: Output) -> None:
     def update(touched: Sequence[FilePath]) -> None:
         try:
-            report = app.indexer.index(
+            report = app.runs.indexer.index(
                 [exact_text(root) for root in touched],
                 options=IndexOptions(
                     tracked_only=True,
@@ -234,16 +234,16 @@ def _watch(app: App, paths: list[str], options: IndexOptions, switch: StopSwitch
     # Before this thread steps back, and with an index of its own to read.
     CommandServer(App(app.loaded)).start()
     lower_priority()  # the run that the user waited for is done
-    roots = app.indexer.roots(paths)
+    roots = app.runs.indexer.roots(paths)
     output.notes([f"watching {', '.join(map(display, roots))}; ^C ends it"])
     own = os.path.realpath(app.loaded.data_dir)
     watch.Watch(
         roots=roots,
         update=update,
-        directories=app.indexer.directory_plans.directories,
+        directories=app.runs.indexer.directory_plans.directories,
         stop_reason=switch.reason,
         except_below=own,
-        is_held=lambda: bool(app.run_control.paused()),
+        is_held=lambda: bool(app.runs.control.paused()),
         on_limit=lambda: output.notes([machine.WATCHES_MESSAGE, machine.WATCHES_HINT]),
         limit_path=machine.watch_limit_path(app.loaded.config.storage.sqlite_path),
     ).run()

@@ -39,7 +39,7 @@ def migrate(call: MigrateCall) -> ExitCode:
     app = open_existing_app(call.config, call.data_dir, output)
     switch = StopSwitch(max_seconds=None)
     with output.progress(must_stop=switch.must_stop) as listener:
-        report = app.migration(to_server=call.to_server).run(listener=listener, stop_reason=switch.reason)
+        report = app.vectors.migration(to_server=call.to_server).run(listener=listener, stop_reason=switch.reason)
     if call.as_json:
         output.record(migration_answer(report, endpoint=call.to_server))
     else:

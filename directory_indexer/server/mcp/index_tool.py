@@ -65,7 +65,7 @@ class IndexVerbs:
             # Its server may have exited, and nobody else could stop the run.
             running = self._require_running_run(call, directory)
             with self._collections.using(call.collection) as opened:
-                opened.app.run_control.stop(running, by=by)
+                opened.app.runs.control.stop(running, by=by)
             stopped = [running]
         return self._wait_until_ended(call, stopped)
 
@@ -79,7 +79,7 @@ class IndexVerbs:
         """
         running = self._require_running_run(call, self._requested_directory(call))
         with self._collections.using(call.collection) as opened:
-            opened.app.run_control.pause(running, by=by)
+            opened.app.runs.control.pause(running, by=by)
         return self._wait_until_ended(call, [running])
 
     def resume(self, call: IndexCall) -> Job:
@@ -89,7 +89,7 @@ class IndexVerbs:
             ConflictError: nothing is paused.
         """
         with self._collections.using(call.collection) as opened:
-            opened.app.run_control.resumption()
+            opened.app.runs.control.resumption()
         return self._jobs.of(call.collection).resume()
 
     def _requested_directory(self, call: IndexCall) -> FilePath | None:

@@ -182,7 +182,7 @@ class IndexRuns:
             jobs.cancel(run)
         else:
             with self._tools.collections.using(collection) as opened:
-                opened.app.run_control.stop(run, by=by)
+                opened.app.runs.control.stop(run, by=by)
         return self._entry(collection, run)
 
     def pause(self, collection: str, name: str, *, by: Origin) -> OperationEntry:
@@ -202,7 +202,7 @@ class IndexRuns:
         if record is None:
             raise ConflictError("this run has not begun yet", hint="cancel it, or pause it when it has")
         with self._tools.collections.using(collection) as opened:
-            opened.app.run_control.pause(record, by=by)
+            opened.app.runs.control.pause(record, by=by)
         return self._entry(collection, run)
 
     def resume(self, collection: str, name: str) -> OperationEntry:

@@ -166,9 +166,9 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
         raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
     deadline = time.monotonic() + _PREVIEW_SECONDS
     with services.collections.using(DEFAULT) as opened:
-        plan, is_whole = opened.app.indexer.plan_addition(call.path, must_stop=lambda: time.monotonic() > deadline)
+        plan, is_whole = opened.app.runs.indexer.plan_addition(call.path, must_stop=lambda: time.monotonic() > deadline)
         seconds = opened.app.status.seconds_to_embed(estimate_text_bytes(plan) // BYTES_PER_TOKEN)
-        redone = opened.app.indexer.estimate_work([plan]).redone
+        redone = opened.app.runs.indexer.estimate_work([plan]).redone
     rules = Counter(path.rule for path in plan.ignored)
     return AddPreview(
         path=plan.directory,
@@ -220,7 +220,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     with services.collections.using(DEFAULT) as opened:
         root = services.confirmations.use(Action.FORGET, call.confirmation)
         try:
-            n_files = opened.app.indexer.forget(
+            n_files = opened.app.runs.indexer.forget(
                 exact_text(root), stop_reason=lambda: Outcome.OUT_OF_TIME if time.monotonic() > stop_at else None
             )
         except LockedError as error:
@@ -439,7 +439,7 @@ class _ExclusionScan:
         self._roots = tracked if within is None else tuple(root for root in tracked if lies_in(within, root))
         if within is not None and not self._roots:
             raise NotIndexedError(f"{display(within)} is not tracked")
-        self._indexer = opened.app.indexer
+        self._indexer = opened.app.runs.indexer
         self._within = within
         self.is_complete = True
 

@@ -190,13 +190,6 @@ class Files(SnapshotQueries):
         query = "SELECT path FROM files WHERE hash IS NOT NULL AND path IN (SELECT value FROM json_each(?))"
         return set(self._values(query, json.dumps(list(paths))))
 
-    def skip_reasons_containing(self, words: str) -> list[tuple[str, int]]:
-        """Return why files are skipped, where the reason has these words, each with the number of files."""
-        return self._connection.execute(
-            "SELECT detail, count(*) FROM files WHERE state = 'skipped' AND instr(detail, ?) GROUP BY detail",
-            (words,),
-        ).fetchall()
-
     def paths(self) -> Iterator[FilePath]:
         """Yield the paths of all files with text, in no order."""
         return (path for (path,) in self._select("SELECT path FROM files WHERE hash IS NOT NULL"))

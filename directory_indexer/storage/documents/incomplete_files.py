@@ -192,6 +192,11 @@ class IncompleteFiles(SnapshotQueries):
             for path, reason, detail in rows
         )
 
+    def skip_reasons_containing(self, words: str) -> list[tuple[str, int]]:
+        """Return why files are skipped, where the reason has these words, each with the number of files."""
+        query = "SELECT detail, count(*) FROM files WHERE state = 'skipped' AND instr(detail, ?) GROUP BY detail"
+        return self._select(query, words).fetchall()
+
     def _read_gaps(self, reasons: tuple[str, ...]) -> tuple[CoverageGap, ...]:
         # CROSS JOIN fixes the order: directories first, since there is an index by directory and state, and refused
         # passages first, since otherwise all chunks are read.

@@ -155,7 +155,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     (place / "link-to-root").symlink_to(root)
     os.mkfifo(root / "pipe")
     app = App(load_config(file=None, data_dir=place / "data", environ={}))
-    app.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    app.runs.indexer.index([str(root)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     yield app
     app.close()
 
