@@ -139,6 +139,21 @@ def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, serve
 
 
 @pytest.mark.slow
+def test_filters_that_were_opened_stay_open(page: Page, server: PageServer) -> None:
+    narrow, wide = 700, 1280
+    page.set_viewport_size({"width": narrow, "height": 800})
+    page.goto(f"{server.root}/ui/?q=carrots")
+    filters = page.locator(".facets details")
+    for width in (wide, narrow):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(filters).to_have_js_property("open", width == wide)
+    page.locator(".facets summary").click()
+    for width in (wide, narrow):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(filters).to_have_js_property("open", value=True)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1280, 1920])
 def test_a_button_stands_beside_the_words_that_it_is_about(page: Page, server: PageServer, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
