@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
+from directory_indexer.core.notes import format_waiting
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.runs import hold_write_lock, recorded_run
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
@@ -35,6 +36,23 @@ _LINES_IN_TILE = """(tile) => [...tile.querySelectorAll('.said')].filter((line) 
   const { top, left } = line.getBoundingClientRect();
   return left < tile.getBoundingClientRect().right && top < tile.getBoundingClientRect().bottom;
 }).map((line) => line.textContent.split(' · ')[0])"""
+
+_OF_WAITING = """async (isCovered) => {
+  const { Stand } = await import('./views/stand.js');
+  const stand = new Stand({ onChange: () => {} });
+  const waiting = { chunks: 2, covered: isCovered, seconds: 120 };
+  stand.show({ waiting, directories: [{}], paused: [], skipped: 0, failed: 0 }, []);
+  return stand.part.querySelector('.doing').textContent;
+}"""
+
+_BELOW_HITS = """async (text) => {
+  const { Hits } = await import('./views/hits.js');
+  const hits = new Hits({ above: [], below: '' });
+  const found = { path: '/a', kind: 'directory', excerpt: '', matched: true };
+  const index = { directories: 1, chunks: 9, embedded: 7 };
+  hits.show({ hits: [found], remarks: [{ kind: 'embedding', text }], index }, { query: 'a', ms: 1, isFirst: false });
+  return [...hits.part.querySelectorAll('.notes')].at(-1).textContent;
+}"""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
@@ -136,6 +154,16 @@ def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, serve
     expect(page.locator(".figures")).to_contain_text("7 + 1 skipped + 1 failed")
     expect(page.locator(".tracked")).to_contain_text("7 files + 1 skipped + 1 failed")
     expect(page.locator("footer")).to_contain_text("7 files + 1 skipped + 1 failed")
+
+
+def test_the_page_says_of_passages_that_wait_for_the_model_what_the_terminal_says(
+    page: Page, server: PageServer
+) -> None:
+    _look(page, server, "settings")
+    for is_covered in (False, True):
+        state = format_waiting(2, are_covered=is_covered)
+        assert page.evaluate(_OF_WAITING, is_covered) == f"2 passages {state}; ready in about 2 minutes."
+    assert page.evaluate(_BELOW_HITS, f"2 of 9 passages {state}") == f"2 of 9 passages {state}"
 
 
 @pytest.mark.slow

@@ -294,7 +294,7 @@ function said(answer, query, ms, isFirst) {
 }
 
 // Notes on the query stand above the hits; what no answer holds stands below them, and leads to the list of it. The page
-// has other ways to show weaker hits, how much is embedded, and what arrives.
+// has other ways to show weaker hits and what arrives.
 const ON_THE_QUERY = ["answer", "correction", "changes"], OF_THE_INDEX = ["missing", "unfinished"];
 
 const remarks = (answer, kinds) => (answer.remarks ?? []).filter(({ kind }) => kinds.includes(kind)).map(({ text }) => text);
@@ -307,10 +307,7 @@ function notes(answer) {
 
 function lacks(answer) {
   if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there
-  const made = remarks(answer, OF_THE_INDEX).map(toTheList);
-  const { chunks, embedded } = answer.index;
-  if (embedded < chunks) made.push(element("p", {}, words.hits.meaningSoFar(Math.floor((100 * embedded) / chunks))));
-  return made;
+  return [...remarks(answer, OF_THE_INDEX).map(toTheList), ...remarks(answer, ["embedding"]).map((note) => element("p", {}, note))];
 }
 
 function toTheList(note) {
