@@ -54,6 +54,24 @@ _BELOW_HITS = """async (text) => {
   return [...hits.part.querySelectorAll('.notes')].at(-1).textContent;
 }"""
 
+_NAMES_IN_TILES = """async (width) => {
+  const { Treemap } = await import('./views/treemap.js');
+  const map = new Treemap();
+  document.querySelector('main').replaceChildren(map.part);
+  map.part.style.width = `${width}px`;
+  const counts = { files: 1, chunks: 1, embedded: 1, failed: 0, skipped: 0, kinds: {}, directories: [] };
+  const names = ['tower', 'letters of the lighthouse keeper', 'correspondence', 'oil and paint'];
+  const directories = Array.from({ length: 20 }, (_, i) => (
+    { ...counts, name: '', path: `/${names[i % 4]} ${i}`, bytes: 20 - i }));
+  map.show({ ...counts, path: '', files: 20, bytes: 210, directories }, 'kind');
+  return [...map.part.querySelectorAll('.tile')].map((tile) => {
+    const [name] = tile.children;
+    if (!name) return null;
+    const isWhole = name.scrollWidth <= name.clientWidth && name.scrollHeight <= name.clientHeight;
+    return isWhole && name.offsetTop + name.offsetHeight <= tile.clientHeight;
+  });
+}"""
+
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
@@ -133,6 +151,25 @@ def test_a_line_of_a_tile_is_shown_whole_or_not_at_all(page: Page, server: PageS
     assert tile.evaluate(_LINES_IN_TILE) == ["6 files", "markdown"]
     tile.evaluate("one => Object.assign(one.parentElement.style, { width: '150px', height: '55px' })")
     assert tile.evaluate(_LINES_IN_TILE) == ["6 files"]
+
+
+@pytest.mark.slow
+def test_a_small_tile_shows_its_name_whole_or_no_text(page: Page, server: PageServer) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    _look(page, server, "settings")
+    assert {*page.evaluate(_NAMES_IN_TILES, 328)} == {True, None}
+
+
+@pytest.mark.slow
+def test_a_long_name_takes_two_lines_in_a_narrow_window(page: Page, server: PageServer) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{server.root}/ui/?q=carrots")
+    name = page.locator(".hits h3").first
+    expect(name).to_be_visible()
+    name.evaluate("(one) => (one.textContent = 'Inspection of the lighthouse.pdf')")
+    n_lines = name.evaluate("(one) => Math.round(one.scrollHeight / parseFloat(getComputedStyle(one).lineHeight))")
+    assert n_lines == 2
+    assert name.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth")
 
 
 def test_names_of_files_and_rules_stay_text(page: Page, server: PageServer) -> None:
