@@ -162,12 +162,12 @@ class App:
         limit = (Note(machine.WATCHES_MESSAGE, NoteKind.CHANGES),) if is_limited else ()
         return (*limit, *(refresh(scope, seconds=seconds).notes if seconds else ()))
 
-    def language_advice(self) -> LanguageAdvice | None:
-        """Return advice if many documents are in languages that the configured model does not understand."""
+    def language_advice(self, scope: Sequence[FilePath] = ()) -> LanguageAdvice | None:
+        """Return advice if many documents of a scope are in languages that the configured model does not understand."""
         if self._config.indexing.embedding == EmbeddingMode.OFF or not self._config.storage.sqlite_path.exists():
             return None
         with self.docstore.snapshot() as snapshot:
-            return language_advice(self.embedders.configured, snapshot.words.language_counts())
+            return language_advice(self.embedders.configured, snapshot.words.language_counts(scope))
 
     def answering_space(self) -> EmbeddingSpace | None:
         """Return the space of the vectors that answer; None if there are none."""

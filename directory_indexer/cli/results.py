@@ -18,7 +18,7 @@ from directory_indexer.cli.output import Output
 from directory_indexer.core.errors import UnavailableError, UsageError
 from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import containers_around, display, exact_text
+from directory_indexer.core.paths import FilePath, containers_around, display, exact_text
 from directory_indexer.core.safe_open import open_file, read_small_file
 
 if TYPE_CHECKING:
@@ -121,17 +121,18 @@ def show_result(
     closing = [results.near_misses_note(near, paths=output.paths)] if near else results.closing_notes(result)
     output.notes(closing, are_dim=is_text)
     again = output.verbose or not result.hits  # without hits, missing content matters
-    output.notes(_standing_notes(app, standing, again=again) if is_text else (), are_dim=True)
+    at_end = _standing_notes(app, standing, scope=result.request.scope, again=again) if is_text else ()
+    output.notes(at_end, are_dim=True)
     if len(visible.hits) < n_hits:
         output.notes(
             [f"{count(n_hits - len(visible.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]
         )
 
 
-def _standing_notes(app: App, standing: Sequence[Note], *, again: bool) -> list[str]:
-    """Return the notes that apply to every question; without `again`, only those not shown recently."""
+def _standing_notes(app: App, standing: Sequence[Note], *, scope: Sequence[FilePath], again: bool) -> list[str]:
+    """Return the notes that apply to every question in a scope; without `again`, only those not shown recently."""
     notes = {note.identity: str(note) for note in standing}
-    if advice := app.language_advice():
+    if advice := app.language_advice(scope):
         notes[advice.key] = advice.text
     return list(notes.values()) if again else unseen_notes(app.loaded.data_dir, notes)
 

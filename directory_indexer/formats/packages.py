@@ -39,7 +39,10 @@ class Package:
         """
         self._content = content
         self.budget = budget
-        self._parts = {_key(part.name): part for part in _parts(content)}
+        self.damage: ExtractionError | None = None
+        """The first damage that was met: of its list of parts, or of a part."""
+
+        self._parts = {_key(part.name): part for part in self._list_parts()}
 
     def __contains__(self, part: str) -> bool:
         return _key(part) in self._parts
@@ -58,7 +61,16 @@ class Package:
         if entry := self._parts.get(_key(part)):
             self.budget.take_member()
             packed = _packed_bytes(self._content, entry)
-            yield from self.budget.counted(_unpack(entry, packed), packed_bytes=len(packed))
+            try:
+                yield from self.budget.counted(_unpack(entry, packed), packed_bytes=len(packed))
+            except ExtractionError as error:
+                self.note_damage(error)
+                raise
+
+    def note_damage(self, error: ExtractionError | None) -> None:
+        """Keep the first damage that was met, if there is any."""
+        if self.damage is None and not isinstance(error, SkipFileError):
+            self.damage = error
 
     def relations(self, part: str = "") -> dict[str, Relation]:
         """Return the relations of a part to parts of the same package, by id; "" is the package itself."""
@@ -73,6 +85,19 @@ class Package:
         types = _ContentTypes()
         read_xml(self.pieces("[Content_Types].xml"), types)
         return types.by_part.get(_key(part)) or types.by_suffix.get(part.rpartition(".")[2].lower(), "")
+
+    def _list_parts(self) -> list[_Part]:
+        if self._content.count(_ENTRY) > _MAX_PARTS:  # each costs a kilobyte of memory, read or not
+            raise SkipFileError(SkipReason.TOO_LARGE, f"it has more than {_MAX_PARTS} parts")
+        try:
+            return _listed_parts(self._content)
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, OverflowError, ValueError) as error:
+            damage = ExtractionError(f"damaged ZIP package: {str(error)[:_MESSAGE_CHARACTERS]}")
+            self.note_damage(damage)
+            parts = list(_parts_by_headers(self._content))
+            if not parts:
+                raise damage from error
+            return parts
 
     def _relations(self, part: str) -> _Relations:
         folder, name = posixpath.split(part)
@@ -90,20 +115,12 @@ class _Part(NamedTuple):
     """None if only the packed bytes show where they end."""
 
 
-def _parts(content: bytes) -> list[_Part]:
-    if content.count(_ENTRY) > _MAX_PARTS:  # each costs a kilobyte of memory, read or not
-        raise SkipFileError(SkipReason.TOO_LARGE, f"it has more than {_MAX_PARTS} parts")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as file:
-            return [
-                _Part(info.filename, info.compress_type, info.flag_bits, info.header_offset, info.compress_size)
-                for info in file.infolist()
-            ]
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, OverflowError, ValueError) as error:
-        parts = list(_parts_by_headers(content))
-        if not parts:
-            raise ExtractionError(f"damaged ZIP package: {str(error)[:_MESSAGE_CHARACTERS]}") from error
-        return parts
+def _listed_parts(content: bytes) -> list[_Part]:
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        return [
+            _Part(info.filename, info.compress_type, info.flag_bits, info.header_offset, info.compress_size)
+            for info in file.infolist()
+        ]
 
 
 def _parts_by_headers(content: bytes) -> Iterator[_Part]:

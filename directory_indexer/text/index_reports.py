@@ -232,15 +232,14 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
         yield line("no directory is indexed; add one: dirindex index PATH")
         return
     rows = [
-        ("words", "meaning", "remaining", "files", "size", "indexed"),
+        ("words", "meaning", "files", "size", "indexed"),
         *(_directory_cells(directory, now=now) for directory in directories),
     ]
-    if not any(directory.n_tokens_to_embed for directory in directories):
-        rows = [(words, meaning, *rest) for words, meaning, _, *rest in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     places = [
         Span("directory", Style.NOTE),
-        *(Span(paths.format(directory.path), Style.PATH) for directory in directories),
+        # Of a hit, so that a terminal shortens the path where the row does not fit.
+        *(Span(paths.format(directory.path), Style.HIT) for directory in directories),
     ]
     missing = [False, *(not directory.is_available for directory in directories)]
     for row, place, is_missing in zip(rows, places, missing, strict=True):
@@ -255,19 +254,10 @@ def _directory_cells(directory: DirectoryStatus, *, now: float) -> tuple[str, ..
     return (
         percent(directory.n_files, n_files),
         percent(directory.n_files * directory.n_embedded, n_files * directory.n_chunks),
-        _embedding_cost(directory),
         f"{directory.n_files:,}{missing_counts(directory.n_skipped, directory.n_failed)}",
         size(directory.n_bytes),
         "never" if directory.completed_at is None else time_ago(directory.completed_at, now=now),
     )
-
-
-def _embedding_cost(directory: DirectoryStatus) -> str:
-    if not directory.n_tokens_to_embed:
-        return "-"
-    if directory.seconds_to_embed is None:
-        return count(directory.n_tokens_to_embed, "token")
-    return duration(directory.seconds_to_embed)
 
 
 def _scan_lines(report: StatusReport, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:

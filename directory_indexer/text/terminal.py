@@ -192,6 +192,24 @@ def _beginning_within(name: str, room: int) -> str:
     return text.plain
 
 
+def _directories_within(path: str, room: int) -> str:
+    """Drop directories, those of a container before those in it, and keep all names of containers and members."""
+    if cell_len(path) <= room:
+        return path
+    container, *members = path.split("!/")
+    directories, separator, name = container.rpartition("/")
+    names = "!/".join([f"{separator}{name}", *members])
+    n_cells = room - cell_len(names) - 1
+    if n_cells >= 0 or not members:
+        kept = set_cell_size(directories, max(n_cells, 0)).rstrip()
+        return f"{kept}…{names}" if directories else path
+    *outer, last = members
+    names = "!/".join([f"{separator}{name}", *(member.rpartition("/")[2] for member in outer), ""])
+    beginning = "…" if directories else ""
+    name_cells = cell_len(last.rpartition("/")[2]) + len("…/")
+    return f"{beginning}{names}{_end_within(last, max(room - cell_len(f'{beginning}{names}'), name_cells))}"
+
+
 def _path_within(path: str, room: int) -> str:
     """Drop the middle of a path, and keep its last component, of a member also the name of its container."""
     if cell_len(path) <= room:
@@ -204,7 +222,7 @@ def _path_within(path: str, room: int) -> str:
         member = _end_within(member, n_cells)
     name, n_cells = f"{name}{member if mark else ''}", n_cells - (cell_len(member) if mark else 0)
     if directories and n_cells >= 0:
-        return f"{set_cell_size(directories, n_cells).rstrip()}…{name}"
+        return f"{set_cell_size(directories, n_cells).rstrip(' …')}…{name}"
     return _end_within(f"{directories}{name}", room)
 
 
@@ -222,8 +240,9 @@ _MIN_MEMBER_CHARS = 12
 _MIN_NAME_CHARS = 20
 _SHORTENERS: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.PLACE, _MIN_HEADING_CHARS, _heading_within),
-    (Style.HIT, _MIN_PATH_CHARS, _path_within),
+    (Style.HIT, _MIN_PATH_CHARS, _directories_within),
     (Style.PLACE, 0, _heading_within),
+    (Style.HIT, _MIN_PATH_CHARS, _path_within),
     (Style.NAME, _MIN_NAME_CHARS, _beginning_within),
     (Style.HIT, _MIN_WIDTH // 2, _path_within),
 )

@@ -291,6 +291,16 @@ def test_copies_are_named_when_somebody_asks(page: Page) -> None:
     expect(copies.locator("li")).to_have_text(re.compile("oil.md$"))
 
 
+@pytest.mark.slow
+def test_a_copy_that_is_found_by_its_name_is_listed_once(page: Page) -> None:
+    page.locator("#query").fill("oil.md")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    expect(page.locator(".named h3[title$='/notes/oil.md']")).to_have_count(1)
+    expect(page.locator(".named h3[title$='/copy of oil.md']")).to_have_count(1)
+    listed = page.locator(".hits h3").evaluate_all("(names) => names.map((name) => name.title)")
+    assert not {*listed} & {*page.locator(".also-in li").all_text_contents()}
+
+
 def test_a_hit_by_its_name_alone_is_opened_at_its_name(page: Page) -> None:
     page.locator("#query").fill("watch.txt")
     expect(page.locator(".how")).to_contain_text("by words and meaning")

@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
+from directory_indexer.core.notes import format_waiting
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.runs import hold_write_lock, recorded_run
 from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
@@ -35,6 +36,41 @@ _LINES_IN_TILE = """(tile) => [...tile.querySelectorAll('.said')].filter((line) 
   const { top, left } = line.getBoundingClientRect();
   return left < tile.getBoundingClientRect().right && top < tile.getBoundingClientRect().bottom;
 }).map((line) => line.textContent.split(' · ')[0])"""
+
+_OF_WAITING = """async (isCovered) => {
+  const { Stand } = await import('./views/stand.js');
+  const stand = new Stand({ onChange: () => {} });
+  const waiting = { chunks: 2, covered: isCovered, seconds: 120 };
+  stand.show({ waiting, directories: [{}], paused: [], skipped: 0, failed: 0 }, []);
+  return stand.part.querySelector('.doing').textContent;
+}"""
+
+_BELOW_HITS = """async (text) => {
+  const { Hits } = await import('./views/hits.js');
+  const hits = new Hits({ above: [], below: '' });
+  const found = { path: '/a', kind: 'directory', excerpt: '', matched: true };
+  const index = { directories: 1, chunks: 9, embedded: 7 };
+  hits.show({ hits: [found], remarks: [{ kind: 'embedding', text }], index }, { query: 'a', ms: 1, isFirst: false });
+  return [...hits.part.querySelectorAll('.notes')].at(-1).textContent;
+}"""
+
+_NAMES_IN_TILES = """async (width) => {
+  const { Treemap } = await import('./views/treemap.js');
+  const map = new Treemap();
+  document.querySelector('main').replaceChildren(map.part);
+  map.part.style.width = `${width}px`;
+  const counts = { files: 1, chunks: 1, embedded: 1, failed: 0, skipped: 0, kinds: {}, directories: [] };
+  const names = ['tower', 'letters of the lighthouse keeper', 'correspondence', 'oil and paint'];
+  const directories = Array.from({ length: 20 }, (_, i) => (
+    { ...counts, name: '', path: `/${names[i % 4]} ${i}`, bytes: 20 - i }));
+  map.show({ ...counts, path: '', files: 20, bytes: 210, directories }, 'kind');
+  return [...map.part.querySelectorAll('.tile')].map((tile) => {
+    const [name] = tile.children;
+    if (!name) return null;
+    const isWhole = name.scrollWidth <= name.clientWidth && name.scrollHeight <= name.clientHeight;
+    return isWhole && name.offsetTop + name.offsetHeight <= tile.clientHeight;
+  });
+}"""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
@@ -117,6 +153,25 @@ def test_a_line_of_a_tile_is_shown_whole_or_not_at_all(page: Page, server: PageS
     assert tile.evaluate(_LINES_IN_TILE) == ["6 files"]
 
 
+@pytest.mark.slow
+def test_a_small_tile_shows_its_name_whole_or_no_text(page: Page, server: PageServer) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    _look(page, server, "settings")
+    assert {*page.evaluate(_NAMES_IN_TILES, 328)} == {True, None}
+
+
+@pytest.mark.slow
+def test_a_long_name_takes_two_lines_in_a_narrow_window(page: Page, server: PageServer) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{server.root}/ui/?q=carrots")
+    name = page.locator(".hits h3").first
+    expect(name).to_be_visible()
+    name.evaluate("(one) => (one.textContent = 'Inspection of the lighthouse.pdf')")
+    n_lines = name.evaluate("(one) => Math.round(one.scrollHeight / parseFloat(getComputedStyle(one).lineHeight))")
+    assert n_lines == 2
+    assert name.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1 && one.scrollWidth <= one.clientWidth")
+
+
 def test_names_of_files_and_rules_stay_text(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     expect(page.get_by_role("link", name=re.compile(f"^{re.escape(_DIRECTORY)}"))).to_have_count(1)
@@ -136,6 +191,31 @@ def test_the_files_are_counted_alike_wherever_they_are_counted(page: Page, serve
     expect(page.locator(".figures")).to_contain_text("7 + 1 skipped + 1 failed")
     expect(page.locator(".tracked")).to_contain_text("7 files + 1 skipped + 1 failed")
     expect(page.locator("footer")).to_contain_text("7 files + 1 skipped + 1 failed")
+
+
+def test_the_page_says_of_passages_that_wait_for_the_model_what_the_terminal_says(
+    page: Page, server: PageServer
+) -> None:
+    _look(page, server, "settings")
+    for is_covered in (False, True):
+        state = format_waiting(2, are_covered=is_covered)
+        assert page.evaluate(_OF_WAITING, is_covered) == f"2 passages {state}; ready in about 2 minutes."
+    assert page.evaluate(_BELOW_HITS, f"2 of 9 passages {state}") == f"2 of 9 passages {state}"
+
+
+@pytest.mark.slow
+def test_filters_that_were_opened_stay_open(page: Page, server: PageServer) -> None:
+    narrow, wide = 700, 1280
+    page.set_viewport_size({"width": narrow, "height": 800})
+    page.goto(f"{server.root}/ui/?q=carrots")
+    filters = page.locator(".facets details")
+    for width in (wide, narrow):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(filters).to_have_js_property("open", width == wide)
+    page.locator(".facets summary").click()
+    for width in (wide, narrow):
+        page.set_viewport_size({"width": width, "height": 800})
+        expect(filters).to_have_js_property("open", value=True)
 
 
 @pytest.mark.slow

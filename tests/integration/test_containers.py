@@ -506,3 +506,14 @@ def test_files_attached_to_a_pdf_are_members(index: Index) -> None:
     assert words(index, "roof") == ["offer.pdf"]
     assert words(index, "payable") == ["offer.pdf!/terms.pdf"]
     assert words(index, "carrots") == ["offer.pdf!/terms.pdf!/soup.md"]
+
+
+def test_a_damaged_document_is_found_and_reported_until_it_changes(index: Index) -> None:
+    content = docx("".join(paragraph(f"lantern {number} of {number * 7919 % 1000}") for number in range(500)))
+    index.write_bytes("report.docx", content[:-10])
+    (failure,) = index.run().failures
+    assert "damaged ZIP package" in failure.message
+    assert index.names("lantern") == ["report.docx"]
+    assert index.run().has_changed_nothing
+    index.write_bytes("report.docx", content)
+    assert not index.run().failures

@@ -11,6 +11,8 @@ from indexes import Index
 from page_engines import FakeEngine
 from scanned_pages import picture
 
+from directory_indexer.app import App
+from directory_indexer.config import load_config
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.indexing.status import WaitingVectors
@@ -300,3 +302,18 @@ def test_a_run_that_gave_way_embeds_for_its_guest_and_for_nobody_else(tmp_path: 
     both = (file_path(tmp_path / "host"), file_path(tmp_path / "guest"))
     assert run_of(index, 2).directories == both, "whoever pauses it pauses what it does for its guest, too"
     index.close()
+
+
+def test_the_advice_on_languages_counts_the_documents_that_are_searched(index: Index) -> None:
+    german = "Die Wohnung kann mit einer Frist von drei Monaten gekündigt werden, wie es im Vertrag steht.\n"
+    english = "The flat can be given up with three months of notice, as it is written in the contract.\n"
+    for number in range(4):
+        index.write(f"de/{number}.md", german * 3)
+        index.write(f"en/{number}.md", english * 3)
+    index.run()
+    app = App(load_config(file=None, data_dir=index.data_dir, environ={}))
+    assert app.language_advice([file_path(index.root / "en")]) is None
+    for scope, n_documents in ([], 8), ([file_path(index.root / "de")], 4):
+        advice = app.language_advice(scope)
+        assert advice
+        assert advice.message.startswith(f"4 of {n_documents} documents are in German")

@@ -80,6 +80,7 @@ def read_docx(package: Package, main: str) -> Document:
     body.write_unplaced_notes()
     if problem and draft.is_empty:
         raise problem
+    package.note_damage(problem)
     _write_headers_and_footers(
         package, sorted(relation.part for relation in relations if relation.role in _HEADERS_AND_FOOTERS), styles, draft
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import BinaryIO, Final, NamedTuple
 
 from directory_indexer.core.errors import ExtractionError
-from directory_indexer.formats.containers import Budget, Contents, read_whole
+from directory_indexer.formats.containers import Budget, Contents, Member, read_whole
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.draft import Draft
 from directory_indexer.formats.office.docx import read_docx
@@ -111,7 +113,16 @@ def open_ooxml(file: BinaryIO, _: str, budget: Budget) -> Contents:
         return Contents(read_office_2003(content))
     package = Package(zip_flat_package(content, budget) if office_xml_kind(content) else content, budget)
     main = _main_part(package)
-    return Contents(_reader_of(package, main)(package, main), embedded_files(package, budget))
+    document = _reader_of(package, main)(package, main)
+    return Contents(document, chain(_damaged_members(package, main), embedded_files(package, budget)))
+
+
+def _damaged_members(package: Package, main: str) -> list[Member]:
+    """Return the main part as a member that cannot be read, if the document was damaged, so that a run reports it."""
+    if package.damage is None:
+        return []
+    problem = ExtractionError(f"{package.damage.message}; the text that could be read is indexed")
+    return [Member(posixpath.basename(main), problem=problem)]
 
 
 def _main_part(package: Package) -> str:

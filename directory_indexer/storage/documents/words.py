@@ -30,6 +30,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_WEIGHTS, WordsWithPart, index_fields
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_mapping, parse_stored
 from directory_indexer.storage.documents import SnapshotQueries, TableWrites, placeholders
+from directory_indexer.storage.documents.files import within_condition
 from directory_indexer.storage.documents.schema import FTS_TABLE
 
 with lazily:
@@ -309,10 +310,13 @@ class Words(SnapshotQueries):
         few = sum(counts.values()) * _MIN_LANGUAGE_SHARE
         return tuple(language for language, n in counts.items() if n >= few)
 
-    def language_counts(self) -> dict[str, int]:
-        """Return the number of documents by language tag, most frequent first."""
-        query = "SELECT language, count(*) FROM files WHERE language > '' GROUP BY language ORDER BY 2 DESC"
-        return dict(self._select(query).fetchall())
+    def language_counts(self, within: Sequence[FilePath] = ()) -> dict[str, int]:
+        """Return the number of documents by language tag, most frequent first; `within` limits them to directories."""
+        conditions = [within_condition(path) for path in within or (None,)]
+        places = " OR ".join(clause for clause, _ in conditions)
+        query = f"""SELECT language, count(*) FROM files f WHERE language > '' AND ({places})
+            GROUP BY language ORDER BY 2 DESC"""  # noqa: S608 - made of constants
+        return dict(self._select(query, *(value for _, values in conditions for value in values)).fetchall())
 
     def known(self, terms: Sequence[str]) -> set[str]:
         """Return which of these words occur, which is faster than counting them."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from office_files import docx, package, paragraph, relations, run, zipped
 
 from directory_indexer.core.errors import ExtractionError, SkipFileError
 from directory_indexer.core.paths import file_path
+from directory_indexer.formats.containers import Budget
 from directory_indexer.formats.document import Document
 from directory_indexer.formats.extraction import extract
+from directory_indexer.formats.office.ooxml import open_ooxml
 
 STYLES = """<w:styles>
   <w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
@@ -347,3 +351,14 @@ def test_a_greek_letter_of_the_font_of_symbols_is_that_letter() -> None:
     symbols = [("Symbol", "F06D"), ("Symbol", "F057"), ("Wingdings", "F0FE"), ("Symbol", "F0E2")]
     written = "".join(f'<w:r><w:sym w:font="{font}" w:char="{place}"/></w:r>' for font, place in symbols)
     assert read(docx(f"<w:p>{run('10 ')}{written}{run('m')}</w:p>")).text == "10 \u03bc\u03a9m\n"
+
+
+def test_of_a_damaged_document_the_text_is_read_and_the_damage_is_a_problem() -> None:
+    whole = docx("".join(paragraph(f"Line {number} of {number * 7919 % 1000}") for number in range(2000)))
+    assert not [*open_ooxml(io.BytesIO(whole), "docx", Budget()).members]
+    for damaged in (whole[: len(whole) * 2 // 3], whole[:-10], docx(f"{paragraph('Line 1')}</w:open>")):
+        contents = open_ooxml(io.BytesIO(damaged), "docx", Budget())
+        assert contents.document
+        assert contents.document.text.startswith("Line ")
+        (member,) = contents.members
+        assert "the text that could be read is indexed" in str(member.problem)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from directory_indexer.storage.documents.statistics import FileCounts
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.index_reports import index_lines, plan_lines, status_lines, summary_lines
 from directory_indexer.text.reports import config_lines, doctor_lines
+from directory_indexer.text.terminal import styled
 
 if TYPE_CHECKING:
     from directory_indexer.config import LoadedConfig
@@ -118,9 +120,9 @@ def test_of_many_failures_a_few_are_named_and_the_rest_counted(index_report: Ind
 def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: StatusReport, now: float) -> None:
     running = "running    improving search by meaning"
     assert plain(status_lines(status_report, now=now, paths=AT_HOME)).splitlines() == [
-        "words  meaning  remaining                         files     size        indexed  directory",
-        " 99 %     21 %       49 s  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
-        "    -        -          -                             0      0 B          never  /mnt/usb  not available",
+        "words  meaning                         files     size        indexed  directory",
+        " 99 %     21 %  1,200 + 5 skipped + 1 failed  8.6 MiB  5 minutes ago  ~/notes",
+        "    -        -                             0      0 B          never  /mnt/usb  not available",
         "",
         "skipped    3 binary, 2 too large",
         "waiting    4,400 passages are found only roughly by meaning so far: 882,000 tokens, about 49 s",
@@ -131,6 +133,15 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         f"{running}, 1,200 of 5,600 passages (21 %), started 2 minutes ago (process 4242 on box)",
         "last run   out of time 2 hours ago; run it again to go on from here",
     ]
+
+
+def test_the_table_of_directories_fits_a_terminal(status_report: StatusReport, now: float) -> None:
+    deep = status_report.directories[0]._replace(path=file_path("/home/ann/work/customers/2026/letters"))
+    report = status_report._replace(directories=(deep,))
+    text = styled(status_lines(report, now=now, paths=AT_HOME), width=80, environ={})
+    _, row, *_ = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
+    assert row.endswith("5 minutes ago  ~…/letters")
+    assert len(row) <= 80
 
 
 def test_words_and_meaning_are_shares_of_the_same_files(status_report: StatusReport, now: float) -> None:

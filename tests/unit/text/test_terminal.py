@@ -81,6 +81,27 @@ def test_the_inner_heading_and_the_name_of_a_file_are_shown_longest(width: int, 
     assert row == shown
 
 
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (90, " 1  sample/archives/2…/lighthouse.zip!/inspection.eml!/report.pdf:12  … > Lamp and …  0.57"),
+        (80, " 1  sample/…/lighthouse.zip!/inspection.eml!/report.pdf:12  … > Lamp and …  0.57"),
+        (66, " 1  …/lighthouse.zip!/inspection.eml!/report.pdf:12  0.57"),
+        (50, " 1  …/lightho…/inspection.eml!/report.pdf:12  0.57"),
+    ],
+)
+def test_directories_are_cut_before_a_heading_and_a_heading_before_names_of_containers(width: int, shown: str) -> None:
+    path = "sample/archives/2026/lighthouse.zip!/inspection.eml!/report.pdf:12"
+    row = fitted(path, "Inspection > Lamp and lens", width=width)
+    assert cell_len(row) <= width
+    assert row == shown
+
+
+def test_directories_in_a_container_are_cut_before_its_name() -> None:
+    row = fitted("sample/lighthouse.zip!/deep/er/mail.eml!/deep/deep/report.pdf:12", "Inspection of the lamp", width=62)
+    assert row == " 1  …/lighthouse.zip!/mail.eml!/…/report.pdf:12  0.57"
+
+
 def test_wide_characters_in_a_head_fit_the_width() -> None:
     for width in range(30, 80):
         assert cell_len(fitted("面包/" * 12 + "面包.md:7", "面包 > 面包面包面包面包面包", width=width)) <= width

@@ -43,7 +43,6 @@ export const words = {
     weak: "Nothing matches well. This comes nearest.",
     none: ["Nothing was found.", "Try fewer words, or leave out a filter."],
     noneYet: ["Nothing was found yet.", "Files are still being read: what matches in them comes by itself."],
-    meaningSoFar: (percent) => `All passages can be found by their words; ${percent} % so far by their meaning, too.`,
     adviceRead: "Got it",
     alsoIn: (n) => `Also in ${count(n, "other file", "other files")}`,
     moreCopies: (n) => `and ${plain(n)} more`,
@@ -161,7 +160,10 @@ export const words = {
     onDisk: "Index on disk",
     upToDate: "Everything is up to date.",
     empty: "Nothing is indexed yet. Add a directory to search it.",
-    waiting: (n, span) => `${count(n, "passage is", "passages are")} not searchable by meaning yet${span ? `, but will be in about ${span}` : ""}.`,
+    waiting: (n, isCovered, span) => {
+      const state = isCovered ? "found only roughly by meaning so far" : "not searchable by meaning yet";
+      return `${count(n, "passage is", "passages are")} ${state}${span ? `; ready in about ${span}` : ""}.`;
+    },
   },
 
   map: {

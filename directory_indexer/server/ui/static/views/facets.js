@@ -15,10 +15,11 @@ export class Facets {
   constructor({ onToggle, onClear }) {
     this.#onToggle = onToggle;
     this.#onClear = onClear;
-    const summary = element("summary", {}, words.filters.show);
+    let isWanted = false;
+    const summary = element("summary", { onclick: () => (isWanted = !this.#details.open) }, words.filters.show);
     const isWide = matchMedia("(min-width: 60rem)");
     this.#details = element("details", { open: isWide.matches }, summary, this.#body);
-    isWide.addEventListener("change", () => (this.#details.open = isWide.matches)); // open, they would hide the hits in a narrow window
+    isWide.addEventListener("change", () => (this.#details.open = isWide.matches || isWanted)); // open, they hide the hits in a narrow window
     this.part = element("aside", { class: "facets", "aria-label": words.filters.label }, this.#details);
   }
 

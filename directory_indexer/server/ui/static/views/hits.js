@@ -20,6 +20,7 @@ export class Hits {
   #onMore;
   #hasScores = false;
   #isLonger = false; // more than one answer is shown
+  #listed = new Set(); // the paths of the hits
   #unseen = []; // the hits of files below the window, which are not drawn yet
   #shown = "";
   #released = Promise.resolve(); // pending while the main button of the mouse is down on a hit
@@ -78,6 +79,7 @@ export class Hits {
     const held = this.#links.find(({ link }) => link === document.activeElement)?.place;
     this.#links = [];
     this.#hasScores = Boolean(query.trim());
+    this.#listed = new Set(answer.hits.map(({ path }) => path));
     const named = answer.hits.filter((hit) => hit.matched), others = answer.hits.filter((hit) => !hit.matched);
     this.#named.replaceChildren(...this.#byName(named, answer.named ?? named.length, Boolean(others.length)));
     const files = groups(others), nAtOnce = isFirst ? this.#nInView() : files.length;
@@ -179,7 +181,7 @@ export class Hits {
     const state = first.on_disk && element("span", { class: "warning" }, words.hits[first.on_disk] ?? first.on_disk);
     const more = hits.at(-1).more_in_file;
     const passages = element("ol", { class: "passages", "aria-labelledby": id }, ...hits.map((hit) => this.#hit(hit, name)));
-    const copies = first.also_in && alsoIn(first.also_in);
+    const copies = first.also_in && alsoIn(first.also_in, this.#listed);
     const lack = first.no_text && element("p", { class: "soft" }, words.hits.noText(first.no_text, iconOf(first.kind)));
     const rest = more > 0 && element("p", { class: "more" }, words.hits.moreInFile(more));
     return element("li", {}, headOf(first, titleOf(first), id), state, lack, passages, copies, rest);
@@ -228,13 +230,14 @@ function headOf(hit, title, id) {
 // Who sent a message, as far as that has a name.
 const senderOf = ({ kind, metadata }) => (isMail(kind) && metadata?.from?.[0]?.replace(/\s*<[^>]*>$/, "").replaceAll('"', "")) || null;
 
-// Other files with the very passage, named when somebody asks.
-function alsoIn({ files, paths }) {
-  const rest = files - paths.length;
+// Other files with the very passage that are no hits themselves, named when somebody asks.
+function alsoIn({ files, paths: all }, listed) {
+  const paths = all.filter((path) => !listed.has(path)), rest = files - all.length;
+  if (!paths.length && !rest) return null;
   return element(
     "details",
     { class: "also-in" },
-    element("summary", {}, words.hits.alsoIn(files)),
+    element("summary", {}, words.hits.alsoIn(paths.length + rest)),
     element("ul", {}, ...paths.map((path) => element("li", {}, path)), rest > 0 && element("li", {}, words.hits.moreCopies(rest))),
   );
 }
@@ -294,7 +297,7 @@ function said(answer, query, ms, isFirst) {
 }
 
 // Notes on the query stand above the hits; what no answer holds stands below them, and leads to the list of it. The page
-// has other ways to show weaker hits, how much is embedded, and what arrives.
+// has other ways to show weaker hits and what arrives.
 const ON_THE_QUERY = ["answer", "correction", "changes"], OF_THE_INDEX = ["missing", "unfinished"];
 
 const remarks = (answer, kinds) => (answer.remarks ?? []).filter(({ kind }) => kinds.includes(kind)).map(({ text }) => text);
@@ -307,10 +310,7 @@ function notes(answer) {
 
 function lacks(answer) {
   if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there
-  const made = remarks(answer, OF_THE_INDEX).map(toTheList);
-  const { chunks, embedded } = answer.index;
-  if (embedded < chunks) made.push(element("p", {}, words.hits.meaningSoFar(Math.floor((100 * embedded) / chunks))));
-  return made;
+  return [...remarks(answer, OF_THE_INDEX).map(toTheList), ...remarks(answer, ["embedding"]).map((note) => element("p", {}, note))];
 }
 
 function toTheList(note) {

@@ -19,7 +19,7 @@ export class Stand {
   show(status, operations) {
     this.#figures.replaceChildren(...figuresOf(status).flatMap(([name, value]) => [element("div", {}, element("dt", {}, name), element("dd", {}, value))]));
     const run = operations.find((one) => one.kind === "index" && ["running", "queued"].includes(one.state));
-    const key = JSON.stringify([run, status.paused.length, status.waiting.chunks, status.directories.length > 0]);
+    const key = JSON.stringify([run, status.paused.length, status.waiting.chunks, status.waiting.covered, status.directories.length > 0]);
     if (key === this.#last) return;
     const had = this.#last && document.activeElement?.dataset?.act;
     this.#last = key;
@@ -47,7 +47,7 @@ export class Stand {
   #idle({ waiting, directories }) {
     if (!directories.length) return [element("p", { class: "doing" }, words.glance.empty)];
     const [said, label] = waiting.chunks
-      ? [words.glance.waiting(waiting.chunks, waiting.seconds && spanOf(waiting.seconds)), words.runs.update]
+      ? [words.glance.waiting(waiting.chunks, waiting.covered, waiting.seconds && spanOf(waiting.seconds)), words.runs.update]
       : [words.glance.upToDate, words.runs.look];
     return [
       element("p", { class: "doing" }, said),

@@ -7,7 +7,7 @@ import { plain, since, sizeOf, words } from "../words.js";
 import { namesOf } from "./facets.js";
 import { squarified } from "./squarify.js";
 
-const HEAD = 26, GAP = 3, LEAST = 4, ROOM_FOR_NAME = [44, 22], ROOM_FOR_COUNTS = [70, 44], ROOM_FOR_VALUE = [70, 62];
+const HEAD = 26, GAP = 3, LEAST = 4, ROOM_FOR_NAME = [44, 22], ROOM_FOR_COUNTS = [70, 44], ROOM_FOR_VALUE = [70, 62], ROOM_FOR_PART = 130;
 const STEPS_OF_AGE = [7, 31, 183, 731]; // days
 
 // What can be told of a directory: a step of 0 to 4 on a scale of colours, and words that say the same. What is as it
@@ -69,6 +69,7 @@ export class Treemap {
     const had = this.part.contains(document.activeElement) ? document.activeElement.href : "";
     const top = onlyOne(this.#tree);
     this.part.replaceChildren(...this.#laid(top, { x: 0, y: 0, width, height }, (one, area) => this.#region(one, area)));
+    for (const tile of [...this.part.querySelectorAll(".tile")].filter(isCut)) tile.replaceChildren();
     const links = [...this.part.querySelectorAll("a")];
     links.forEach((link, i) => (link.tabIndex = i ? -1 : 0));
     if (had) links.find((link) => link.href === had)?.focus();
@@ -135,6 +136,12 @@ export class Treemap {
     }
     best?.focus();
   }
+}
+
+// Whether a small tile shows only a part of its name, in two lines; a part of it says enough where there is more room.
+function isCut(tile) {
+  const [name] = tile.children, { clientWidth, clientHeight } = tile;
+  return Boolean(name) && clientWidth < ROOM_FOR_PART && (name.scrollHeight > name.clientHeight || name.offsetTop + name.offsetHeight > clientHeight);
 }
 
 function follow(event, state) {
