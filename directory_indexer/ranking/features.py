@@ -91,8 +91,8 @@ class Matcher:
     """A plan prepared for matching many passages."""
 
     def __init__(self, plan: MatchPlan) -> None:
-        self._counter = _TermCounter(plan)
-        self._extra = self._counter.extra
+        self._terms = _CountableTerms(plan)
+        self._extra = self._terms.extra
         self._weights = plan.weights
         self._total = math.fsum(self._weights) or 1.0
         self._by_chance = math.log(max(plan.n_chunks, _MIN_CHUNKS) + 1)
@@ -115,16 +115,16 @@ class Matcher:
         """
         if not beside and (match := self._match_without_words(text, names)):
             return match
-        own = self._counter.count_passage(text)
-        above = self._counter.words_of(names) if self._extra.may_occur(names) else NO_WORDS
-        named = self._counter.terms_among(above, names) if above.words else frozenset[int]()
+        own = self._terms.count_passage(text)
+        above = self._terms.words_of(names) if self._extra.may_occur(names) else NO_WORDS
+        named = self._terms.terms_among(above, names) if above.words else frozenset[int]()
         typed, rare = 0.0, frozenset[str]()
         if self._typed:
-            typed, rare = self._typed.match(self._counter.words_of_passage(text, own), above)
+            typed, rare = self._typed.match(self._terms.words_of_passage(text, own), above)
         are_named = tuple([index in named for index in range(len(own.counts))])
         weighted, length = own.counts, float(own.n_words)
         if beside:
-            others, share = [self._counter.count_neighbour(other) for other in beside], 1 / (1 + len(beside))
+            others, share = [self._terms.count_neighbour(other) for other in beside], 1 / (1 + len(beside))
             counts = zip(own.counts, *(other.counts for other in others), strict=True)
             weighted = tuple([first + share * math.fsum(rest) for first, *rest in counts])
             length += share * sum(other.n_words for other in others)
@@ -137,8 +137,8 @@ class Matcher:
         if self._extra.may_occur(f"{names}\n{text}"):
             return None
         words, counts = split_into_words(text), [0.0] * len(self._weights)
-        self._counter.count_readings(text, counts)
-        if any(counts) or any(count_row(words, row) for _, row in self._counter.rows):
+        self._terms.count_readings(text, counts)
+        if any(counts) or any(count_row(words, row) for _, row in self._terms.rows):
             return None
         nothing = tuple(counts)
         return TextMatch(nothing, (False,) * len(counts), len(words), nothing, float(len(words)), self._total)
@@ -177,14 +177,14 @@ class Matcher:
         """Return the terms that occur in a name or a path."""
         if not self._extra.may_occur(names):
             return frozenset()
-        return self._counter.terms_among(self._counter.words_of(names), names)
+        return self._terms.terms_among(self._terms.words_of(names), names)
 
     def share_of_name(self, name: str) -> float:
         """Return the share of a name that the query has, between 0 and 1."""
-        if not _possible_forms(name, self._counter.groups):
+        if not _possible_forms(name, self._terms.groups):
             return 0.0
         all_words = {*split_into_words(name), *extra_words(name)}
-        return len(all_words & self._counter.known) / len(all_words) if all_words else 0.0
+        return len(all_words & self._terms.known) / len(all_words) if all_words else 0.0
 
     def share_of_query(self, name: str) -> float:
         """Return the weight of the terms in a name, as a share of all terms."""
@@ -232,7 +232,7 @@ class Matcher:
         return math.fsum([*map(max, of_branches), self._weight(set(range(len(self._weights))) - joined)])
 
 
-class _TermCounter:
+class _CountableTerms:
     """The terms of a plan prepared for counting in many texts."""
 
     def __init__(self, plan: MatchPlan) -> None:

@@ -253,7 +253,7 @@ def _plan_word(
     tokens = [token for token in tokens if not is_function_word(token, languages[0])] or tokens
     singles = [plan_inflected_term(token, languages, vocabulary) for token in tokens if not is_gram(token)]
     singles += _plan_grams([token for token in tokens if is_gram(token)], vocabulary, gram_step)
-    spelled = [plan_exact_term(token, vocabulary) for token in other_spellings(bare)]
+    spelled = [plan_exact_term(token, vocabulary) for token in (*other_spellings(bare), *word.compounds)]
     if len(singles) == 1:
         singles, spelled = [_with_spellings(singles[0], spelled)], []
     yield from singles

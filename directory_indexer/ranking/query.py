@@ -48,12 +48,16 @@ class WordKind(Enum):
 
 
 class QueryWord(NamedTuple):
-    """A word of a query: what was typed, how often, and the index words that it consists of."""
+    """A word of a query: what was typed, how often, and the index words that it consists of.
+
+    `compounds` are words of the index that count as this one, as they contain it and another word of the query.
+    """
 
     text: str
     tokens: tuple[str, ...]
     kind: WordKind = WordKind.PLAIN
     n_times: int = 1
+    compounds: tuple[str, ...] = ()
 
     @property
     def is_name(self) -> bool:
@@ -310,7 +314,7 @@ _QUESTION_WORDS: Final = frozenset(
     "quando perche perché quale quali hoe waarom wanneer welke".split()
 )
 _QUESTION_BEGINNINGS: Final = tuple(
-    [word] for word in "is are can could does do did should would will has have ist sind kann hat est".split()
+    [word] for word in "is are was can could does do did should would will has have ist sind kann hat est".split()
 )
 """First words of questions."""
 _MAX_TERMS: Final = 6

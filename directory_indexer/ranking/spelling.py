@@ -47,8 +47,7 @@ class Correction(NamedTuple):
         if self.searched == wildcard_around(self.typed):
             return f"no word is {self.typed}; searched for words that it is part of"
         if "*" in self.searched:
-            halves = " or ".join(self.searched.replace("*", " ").split())
-            return f"no word is {self.typed}; searched for words with {halves} in them"
+            return f"no word is {self.typed}; searched for {self.searched}"
         return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
 
 
@@ -70,13 +69,16 @@ def correct_spelling(
     doubtful = _doubtful_words(query)
     if not doubtful:
         return CorrectedQuery(query, parts)
-    unknown = islice(_unknown_words(query, doubtful, vocabulary), _MAX_CORRECTIONS)
+    unknown = tuple(islice(_unknown_words(query, doubtful, vocabulary), _MAX_CORRECTIONS))
     corrected = {
         token: nearest
         for token in unknown
         if (nearest := _nearest_word(token, vocabulary)) and not are_different(token, nearest)
     }
-    return CorrectedQuery(_with_corrected(query, corrected), (*parts, *_corrections(doubtful, corrected)))
+    query = _with_corrected(query, corrected)
+    compounds = tuple(token for token in unknown if token not in corrected)
+    query, halves = _search_by_halves(query, compounds, vocabulary)
+    return CorrectedQuery(query, (*parts, *_corrections(doubtful, corrected), *halves))
 
 
 def wildcard_around(word: str) -> str:
@@ -85,9 +87,10 @@ def wildcard_around(word: str) -> str:
 
 
 def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Query, tuple[Correction, ...]]:
-    """Replace words that the index has in no form by wildcards: for words that contain them, or that contain a half.
+    """Replace words that the index has in no form by wildcards for the words that contain them.
 
-    Scanning all words takes time, and a sentence is found by its other words.
+    Other words of the query count as found in these, too: `Auszug Plan` names a Fahrplanauszug, though a text has a
+    plan. Scanning all words takes time, and a sentence is found by its other words.
     """
     if query.is_question or len(query.words) > _MAX_WORDS:
         return query, ()
@@ -101,54 +104,70 @@ def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Quer
         and not plan_inflected_term(token, languages, vocabulary).term.n_chunks
     ]
     containing = {token: longer for token in unknown if (longer := _words_with(token, vocabulary))}
-    halves = {token: _halves_of_compound(token, vocabulary) for token in unknown if token not in containing}
-    # Both words may be parts of one compound, though a text has one of them as a word.
-    compounds = set(chain.from_iterable(containing.values()))
-    parts = {token: (token,) for token in single if any(token in compound for compound in compounds)} | halves
-    words = tuple(chain.from_iterable(_as_wildcards(word, parts) for word in query.words))
-    corrections = [Correction(single[token].text, wildcard_around(single[token].text)) for token in containing]
-    corrections += [
-        Correction(single[token].text, " ".join(map(wildcard_around, parts)))
-        for token, parts in halves.items()
-        if parts
-    ]
+    compounds = tuple(dict.fromkeys(chain.from_iterable(containing.values())))
+    searched = {
+        token: word._replace(text=wildcard_around(token), kind=WordKind.WILDCARD)
+        if token in containing
+        else word._replace(compounds=tuple(compound for compound in compounds if token in compound)[:_MAX_COMPOUNDS])
+        for token, word in single.items()
+    }
+    words = tuple(searched[word.tokens[0]] if word in single.values() else word for word in query.words)
+    corrections = (Correction(single[token].text, wildcard_around(single[token].text)) for token in containing)
     return query._replace(words=words), tuple(corrections)
 
 
 def _words_with(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
-    """Return the words that contain a word, if any is longer than by a letter, which is rather a typing error."""
+    """Return the words that contain a word; none if all are only one letter longer, as a typing error is likelier."""
     held = vocabulary.holding(token, ends=False, limit=_MAX_CONTAINING).words
     words = tuple(word for word, _ in held)
     return words if any(len(word) > len(token) + token.isalpha() for word in words) else ()
 
 
-def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
-    """Return the halves of a compound: words of the index begin or end with the first, and end with the second.
+def _search_by_halves(
+    query: Query, tokens: Sequence[str], vocabulary: SpellingVocabulary
+) -> tuple[Query, tuple[Correction, ...]]:
+    """Replace compounds that no text has by wildcards for the words that contain a half of them.
 
-    Only languages that write compounds as one word have them; a typing error is assumed first.
+    Only languages that write compounds as one word have them.
     """
-    may_be_compound = token.isalpha() and len(token) <= _MAX_COMPOUND_LENGTH
-    if not may_be_compound or _COMPOUNDING.isdisjoint(vocabulary.languages) or _nearest_word(token, vocabulary):
+    if (
+        not tokens
+        or query.is_question
+        or len(query.words) > _MAX_WORDS
+        or _COMPOUNDING.isdisjoint(vocabulary.languages)
+    ):
+        return query, ()
+    words: list[QueryWord] = []
+    corrections: list[Correction] = []
+    for word in query.words:
+        is_compound = word.kind is WordKind.PLAIN and word.tokens[0] in tokens and len(word.tokens) == 1
+        wildcards = tuple(map(wildcard_around, _halves_of_compound(word.tokens[0], vocabulary) if is_compound else ()))
+        words += [word._replace(text=text, kind=WordKind.WILDCARD) for text in wildcards] or [word]
+        corrections += [Correction(word.text, " ".join(wildcards))] if wildcards else []
+    return query._replace(words=tuple(words)), tuple(corrections)
+
+
+def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
+    """Return the halves of a compound that words of the index are or end with; two words first, then near the middle.
+
+    Of a second half that is a word, the first may also begin words.
+    """
+    if not 2 * _MIN_PART_LENGTH <= len(token) <= _MAX_COMPOUND_LENGTH:
         return ()
-    middle = len(token) / 2
-    positions = sorted(range(_MIN_PART_LENGTH, len(token) - _MIN_PART_LENGTH + 1), key=lambda at: abs(at - middle))
-    for first, second in ((token[:at], token[at:]) for at in positions):
-        if _end_words(second, vocabulary) and (
-            vocabulary.starting_with(first, limit=1) or _end_words(first, vocabulary)
+    pairs = [(token[:at], token[at:]) for at in range(_MIN_PART_LENGTH, len(token) - _MIN_PART_LENGTH + 1)]
+    known = vocabulary.known(tuple(chain.from_iterable(pairs)))
+    pairs.sort(key=lambda pair: (-len(known & {*pair}), abs(len(pair[0]) - len(pair[1]))))
+    for first, second in pairs[:_MAX_SPLITS]:
+        begins = second in known and bool(vocabulary.starting_with(first, limit=1))
+        if (second in known or _ends_words(second, vocabulary)) and (
+            first in known or begins or _ends_words(first, vocabulary)
         ):
             return first, second
     return ()
 
 
-def _end_words(part: str, vocabulary: SpellingVocabulary) -> bool:
+def _ends_words(part: str, vocabulary: SpellingVocabulary) -> bool:
     return bool(vocabulary.holding(part, ends=True, limit=1).words)
-
-
-def _as_wildcards(word: QueryWord, parts: dict[str, tuple[str, ...]]) -> tuple[QueryWord, ...]:
-    """Return a word, or wildcards for the words that contain a part of it."""
-    own_parts = parts.get(word.tokens[0], ()) if word.kind is WordKind.PLAIN and word.tokens else ()
-    wildcards = tuple(word._replace(text=wildcard_around(part), kind=WordKind.WILDCARD) for part in own_parts)
-    return wildcards or (word,)
 
 
 def _may_be_part(word: QueryWord, query: Query) -> bool:
@@ -294,7 +313,10 @@ _COMPOUNDING: Final = frozenset("de nl sv da no nb nn fi is".split())
 """Languages, by tag, that write a compound as one word."""
 
 _MAX_COMPOUND_LENGTH: Final = 40
-"""Each letter more is another place to split, at a millisecond in a large index."""
+_MAX_SPLITS: Final = 6
+"""Each takes one or two scans of all words, which take 8 ms for a million words."""
+
+_MAX_COMPOUNDS: Final = 12
 
 _MAX_CORRECTIONS: Final = 3
 """If more words are unknown, the query is in another language, or about something else."""

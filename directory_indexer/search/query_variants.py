@@ -133,7 +133,7 @@ def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQu
 def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> QueryAnswer:
     """Append hits with the prefix to those with the whole word, with room for both.
 
-    The notes are those of the whole word, unless nothing has it.
+    The notes are those of the whole word; where its hits have no place, those of the prefix, too.
     """
     paths = {passage.chunk.path for passage in whole.passages[: max(room - len(begun.passages), 0)]}
     more = [passage for passage in begun.passages if passage.chunk.path not in paths]

@@ -194,12 +194,19 @@ def test_a_compound_is_searched_by_its_halves_where_a_language_has_compounds() -
     vocabulary.languages = ("de",)
     assert correct(query, vocabulary).corrections == (("Arzttermin", "*arzt* *termin*"),)
     assert not correct(parse_query("Arztterminal"), vocabulary).corrections  # no word ends with its second half
+    assert not correct(parse_query("Was ist ein Arzttermin?"), vocabulary).corrections
+    assert correct(parse_query("Zahnkontrolltermin"), vocabulary).corrections == (
+        ("Zahnkontrolltermin", "*zahn* *kontrolltermin*"),  # of which one is a word
+    )
 
 
 def test_two_words_of_a_compound_are_both_searched_as_its_parts() -> None:
     vocabulary = Vocabulary({"fahrplanauszug": 1, "plan": 3})
     found = correct(parse_query("Auszug Plan"), vocabulary)
-    assert [word.text for word in found.query.words] == ["*auszug*", "*plan*"]
+    assert [(word.text, word.compounds) for word in found.query.words] == [
+        ("*auszug*", ()),
+        ("Plan", ("fahrplanauszug",)),
+    ]
     assert found.corrections == (("Auszug", "*Auszug*"),)
 
 

@@ -109,6 +109,7 @@ export class Hits {
   add(answer) {
     this.#isLonger = true;
     this.#drawRest();
+    for (const { path } of answer.hits) this.#listed.add(path);
     this.#list.append(...groups(answer.hits).map((hits) => this.#file(hits))); // the last of them may be names
     this.#offer(answer);
   }
