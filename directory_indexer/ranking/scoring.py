@@ -107,9 +107,9 @@ def score_candidates(plan: MatchPlan, candidates: Sequence[Candidate], model: Mo
             if readable[at]
             else _keyword_quality(evidence[at], usual_length)
         )
-        has_all = levels[at] >= NAMED_LEVEL or (plan.typed and matches[at].coverage >= FULL_COVERAGE)
-        if has_all and has_keywords:
-            quality = max(quality, _keyword_quality(evidence[at], usual_length), _MIN_QUALITY_IF_EXACT)
+        has_all = levels[at] >= NAMED_LEVEL or (bool(plan.typed) and matches[at].coverage >= FULL_COVERAGE)
+        if has_keywords and (has_all or _may_rest_on_words(plan.query, candidate, matches[at], model)):
+            quality = max(quality, _keyword_quality(evidence[at], usual_length), has_all * _MIN_QUALITY_IF_EXACT)
         score = math.fsum([value for _, value in signals])
         scored.append(
             ScoredCandidate(
@@ -177,6 +177,16 @@ def _readable_by_model(language: str, candidates: Sequence[Candidate], model: Mo
         for code in {candidate.language for candidate in candidates}
     }
     return [scripts[candidate.language] for candidate in candidates]
+
+
+def _may_rest_on_words(query: Query, candidate: Candidate, match: TextMatch, model: Model) -> bool:
+    """Whether the words of a passage may be better evidence than its cosine.
+
+    The model does not know its language, and the query is in that language, or has a rare word of the passage.
+    """
+    language = NAMES_OF_ALL.get(candidate.language, _DEFAULT_LANGUAGE)
+    is_understood = model.languages is None or language in model.languages
+    return not is_understood and (language == query.language or bool(match.rare))
 
 
 def _keyword_weight(plan: MatchPlan, matcher: Matcher) -> float:

@@ -34,6 +34,9 @@ class SpellingVocabulary(Vocabulary, Protocol):
         If `holding` is set, each word contains one of its parts.
         """
 
+    def count(self, expression: str) -> int:
+        """Return the number of chunks that match an FTS5 expression."""
+
 
 class Correction(NamedTuple):
     """A word as it was typed, and the word of the index that was searched for instead."""
@@ -148,9 +151,9 @@ def _search_by_halves(
 
 
 def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
-    """Return the halves of a compound that words of the index are or end with; two words first, then near the middle.
+    """Return the halves of a compound: words of the index are or end with both, near each other in a text.
 
-    Of a second half that is a word, the first may also begin words.
+    Of a second half that is a word, the first may also begin words. Splits into two words are tried first.
     """
     if not 2 * _MIN_PART_LENGTH <= len(token) <= _MAX_COMPOUND_LENGTH:
         return ()
@@ -162,8 +165,18 @@ def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str
         if (second in known or _ends_words(second, vocabulary)) and (
             first in known or begins or _ends_words(first, vocabulary)
         ):
-            return first, second
+            return (first, second) if _are_near(first, second, vocabulary) else ()
     return ()
+
+
+def _are_near(first: str, second: str, vocabulary: SpellingVocabulary) -> bool:
+    """Whether a text has words with two parts near each other: anywhere in it, two common parts stand by chance."""
+    forms = [
+        [word for word, _ in vocabulary.holding(part, ends=False, limit=_MAX_COMPOUNDS).words]
+        for part in (first, second)
+    ]
+    pairs = [f'NEAR("{left}" "{right}", {_NEAR_WORDS})' for left in forms[0] for right in forms[1]]
+    return bool(pairs) and vocabulary.count(" OR ".join(pairs)) > 0
 
 
 def _ends_words(part: str, vocabulary: SpellingVocabulary) -> bool:
@@ -317,6 +330,7 @@ _MAX_SPLITS: Final = 6
 """Each takes one or two scans of all words, which take 8 ms for a million words."""
 
 _MAX_COMPOUNDS: Final = 12
+_NEAR_WORDS: Final = 8
 
 _MAX_CORRECTIONS: Final = 3
 """If more words are unknown, the query is in another language, or about something else."""

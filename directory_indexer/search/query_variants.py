@@ -7,7 +7,7 @@ from key to key. If few passages contain a phrase literally, its words are searc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from directory_indexer.core.batching import batched
@@ -52,6 +52,8 @@ def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
     word = re.search(_LAST_WORD, piece)
     if not word or parse_filter_argument(piece) or piece.startswith("-") or is_gram(word[0]):
         return None
+    if name := _parse_prefix_of_name(snapshot, text, query_words(piece)):
+        return name
     before = text[: len(text) - len(word[0])]
     if len(word[0]) < _MIN_PREFIX_LENGTH:
         query = parse_query(before)
@@ -61,6 +63,15 @@ def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
         return None
     is_word = bool(snapshot.words.known(tokens))
     return PrefixQuery(parse_query(f"{before} {word[0]}*"), f'"{tokens[0]}" *', is_word)
+
+
+def _parse_prefix_of_name(snapshot: Snapshot, text: str, tokens: Sequence[str]) -> PrefixQuery | None:
+    """Parse a query whose last piece is a name of several words (4.17.2); None if no text has it or what it begins."""
+    row = " ".join(tokens)
+    beginning = f'"{row}" *'
+    if len(tokens) < _MIN_WORDS_OF_NAME or not snapshot.words.count(beginning):
+        return None
+    return PrefixQuery(parse_query(text), beginning, bool(snapshot.words.count(f'"{row}"')))
 
 
 def require_expression(plan: MatchPlan, expression: str, *, is_ranked_by_words: bool) -> MatchPlan:
@@ -146,6 +157,7 @@ def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> 
     return whole._replace(passages=(*first, *others), notes=notes, is_weak=whole.is_weak and not begun.passages)
 
 
+_MIN_WORDS_OF_NAME: Final = 2
 _MIN_PREFIX_LENGTH: Final = 3
 """A shorter prefix matches too many words."""
 

@@ -174,3 +174,13 @@ def test_a_name_stays_in_the_list_once_few_files_have_such_a_name(index: Index, 
             if sum(one.startswith(prefix) for one in names) < MOST and name not in typed(index, prefix):
                 missing.append((name, prefix))
     assert not missing
+
+
+@pytest.mark.parametrize("typed", ["4.17.2", "CVE-2021-44", "31.12.20", "LedgerJob.ja"])
+def test_a_name_of_several_words_is_found_while_its_last_one_is_typed(index: Index, typed: str) -> None:
+    index.write("right.md", "Mended CVE-2021-44228 in 4.17.21 on 31.12.2025, and LedgerJob.java is next.\n")
+    for number in (2, 17, 20, 44):
+        index.write(f"meeting-{number}.md", f"Meeting {number} of 2021: 44 of 31 came, 4 left, 12 of the ledger job.\n")
+    index.run()
+    first, *_ = index.search(typed, mode=SearchMode.KEYWORD, is_unfinished=True)
+    assert first.path == f"{index.root}/right.md"

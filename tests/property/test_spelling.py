@@ -188,13 +188,14 @@ def test_another_spelling_and_an_error_are_corrected(typed: str, known: str) -> 
 
 
 def test_a_compound_is_searched_by_its_halves_where_a_language_has_compounds() -> None:
-    vocabulary = Vocabulary({"zahnarzt": 1, "kontrolltermin": 1})
+    vocabulary = Vocabulary({"kontrolltermin beim zahnarzt": 1, "vermittelt": 1, "lebensdauer": 1})
     query = parse_query("Arzttermin")
     assert not correct(query, vocabulary).corrections
     vocabulary.languages = ("de",)
     assert correct(query, vocabulary).corrections == (("Arzttermin", "*arzt* *termin*"),)
     assert not correct(parse_query("Arztterminal"), vocabulary).corrections  # no word ends with its second half
     assert not correct(parse_query("Was ist ein Arzttermin?"), vocabulary).corrections
+    assert not correct(parse_query("Lebensmittel"), vocabulary).corrections  # no text has both near each other
     assert correct(parse_query("Zahnkontrolltermin"), vocabulary).corrections == (
         ("Zahnkontrolltermin", "*zahn* *kontrolltermin*"),  # of which one is a word
     )

@@ -433,6 +433,18 @@ def test_a_passage_with_other_forms_of_all_words_is_good() -> None:
     assert rank(plan, far, limit=5, model=EMBEDDED_MODEL).is_weak
 
 
+def test_words_of_a_language_that_the_model_does_not_know_are_evidence_enough() -> None:
+    text = "Die Kaution von drei Mieten ist im Voraus zu zahlen."
+    for query, language, is_weak in (
+        ("Wie hoch ist die Kaution?", "de", False),
+        ("Wie hoch ist die Kaution?", "en", True),
+        ("Who pays the Kaution?", "de", True),
+    ):
+        plan = plan_match(parse_query(query), Words())
+        far = [candidate("lease", text, words=1.0, meaning=0.02)._replace(language=language)]
+        assert rank(plan, far, limit=1, model=EMBEDDED_MODEL).is_weak == is_weak
+
+
 def test_where_nothing_is_good_a_rare_name_of_the_question_is() -> None:
     plan = PLAN._replace(rare_names=frozenset(["rotate"]))
     far = [candidate("near", "carrots", meaning=0.18), candidate("named", "rotate soup", words=0.1, meaning=0.02)]
