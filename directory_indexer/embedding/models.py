@@ -129,7 +129,7 @@ class EmbeddedModel(NamedTuple):
         if self.package is None:
             return "install dirindex again: the embedded model is part of the package"
         source = self.package.source
-        return f"in a checkout: {source}/build && pip install ./{source}"
+        return f"in a checkout: pip install . --group model && {source}/build && pip install ./{source}"
 
 
 _UPGRADE_HINT: Final = "update the checkout of dirindex and run pip install . in it"

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DATA = Path(__file__).parents[1] / "data"
 PACKAGING = Path(__file__).parents[2] / "packaging/multilingual"
 TEXT = "the harbour opens at nine, and 漢字 äöü"
-INSTALL = "in a checkout: packaging/tiny/build && pip install ./packaging/tiny"
+INSTALL = "in a checkout: pip install . --group model && packaging/tiny/build && pip install ./packaging/tiny"
 UPGRADE = "update the checkout of dirindex and run pip install . in it"
 
 
