@@ -48,9 +48,9 @@ class Correction(NamedTuple):
     def note(self) -> str:
         """The note that tells the user about it."""
         if self.searched == wildcard_around(self.typed):
-            return f"no word is {self.typed}; searched for words that it is part of"
+            return f"no text has the word {self.typed}; searched for words that contain it"
         if "*" in self.searched:
-            return f"no word is {self.typed}; searched for {self.searched}"
+            return f"no text has the word {self.typed}; searched for {self.searched}"
         return f'searched for {self.searched} instead of {self.typed}; write "{self.typed}" to search for that'
 
 

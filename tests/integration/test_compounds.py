@@ -109,4 +109,4 @@ def test_most_notes_are_first_for_a_part_of_their_compounds(notes: Index) -> Non
 
 def test_the_answer_names_the_halves_that_were_searched_for(notes: Index) -> None:
     (correction,) = notes.searcher.search(notes.request("Arzttermin")).corrections
-    assert correction.note == "no word is Arzttermin; searched for *arzt* *termin*"
+    assert correction.note == "no text has the word Arzttermin; searched for *arzt* *termin*"

@@ -113,7 +113,7 @@ def test_what_stands_in_one_file_is_first_and_not_called_weak(
 
 def test_a_word_within_others_is_named_in_the_answer(typed: Index) -> None:
     (correction,) = typed.searcher.search(typed.request("Frist", mode=SearchMode.KEYWORD)).corrections
-    assert correction.note == "no word is Frist; searched for words that it is part of"
+    assert correction.note == "no text has the word Frist; searched for words that contain it"
 
 
 def test_a_copy_stands_behind_its_original(typed: Index) -> None:

@@ -153,7 +153,7 @@ def test_errors_of_all_kinds_and_alphabets_are_corrected(typed: str, known: str)
 def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_error(typed: str, known: str) -> None:
     query, corrections = correct(parse_query(typed), Vocabulary({known: 1, "first": 9}))
     assert [word.text for word in query.words] == [f"*{typed.lower()}*"]
-    assert [one.note for one in corrections] == [f"no word is {typed}; searched for words that it is part of"]
+    assert [one.note for one in corrections] == [f"no text has the word {typed}; searched for words that contain it"]
     assert query.meaning == typed
 
 
