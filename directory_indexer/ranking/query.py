@@ -50,7 +50,7 @@ class WordKind(Enum):
 class QueryWord(NamedTuple):
     """A word of a query: what was typed, how often, and the index words that it consists of.
 
-    `compounds` are words of the index that count as this one, as they contain it and another word of the query.
+    `compounds` are words of the index that contain it and another word of the query, and count as it.
     """
 
     text: str

@@ -8,6 +8,7 @@ import random
 import re
 import tempfile
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -114,14 +115,22 @@ def _outcome_of(app: App, typed: Typed) -> Outcome:
 
 
 def _is_right(snapshot: Snapshot, hit: Hit, typed: Typed) -> bool:
-    """Return whether a hit has the name or the text; a line may begin or end in the passage beside it."""
+    """Return whether a hit has the name or the text, or a part of a line that goes on in the passage beside it."""
     if typed.path:
         return os.path.basename(hit.path) == typed.path
     stored = snapshot.chunks.of_file(hit.path)
-    places = [at for at, passage in enumerate(stored) if passage.chunk_id == hit.chunk_id]
-    pairs = [stored[start : start + 2] for at in places for start in (max(at - 1, 0), at)]
-    texts = (" ".join(passage.chunk.text for passage in pair) for pair in pairs)
-    return any(_holds(text, typed.text) for text in (f"{hit.heading}\n{hit.path}", *texts))
+    at = next((at for at, passage in enumerate(stored) if passage.chunk_id == hit.chunk_id), None)
+    if at is None:
+        return _holds(hit.path, typed.text)
+    around = [passage.chunk.text for passage in stored[max(at - 1, 0) : at + 2]]
+    return _holds(f"{stored[at].chunk.text}\n{hit.heading}\n{hit.path}", typed.text) or any(
+        _spans(first, second, typed.text) for first, second in pairwise(around)
+    )
+
+
+def _spans(first: str, second: str, typed: str) -> bool:
+    """Whether a text begins in one passage and ends in the next, so that neither holds it."""
+    return _holds(f"{first} {second}", typed) and not _holds(first, typed) and not _holds(second, typed)
 
 
 def _outcome_of_files(tree: Tree, typed: Typed, search: Callable[[str], Sequence[str]]) -> Outcome:

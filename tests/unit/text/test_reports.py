@@ -136,7 +136,7 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
 
 
 def test_the_table_of_directories_fits_a_terminal(status_report: StatusReport, now: float) -> None:
-    deep = status_report.directories[0]._replace(path=file_path("/home/ann/work/customers/2026/letters"))
+    deep = status_report.directories[0]._replace(path=file_path("/home/ann/papers/customers/2026/letters"))
     report = status_report._replace(directories=(deep,))
     text = styled(status_lines(report, now=now, paths=AT_HOME), width=80, environ={})
     _, row, *_ = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
