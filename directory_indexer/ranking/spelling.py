@@ -95,7 +95,7 @@ def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Quer
     Other words of the query count as found in these, too: `Auszug Plan` names a Fahrplanauszug, though a text has a
     plan. Scanning all words takes time, and a sentence is found by its other words.
     """
-    if query.is_question or len(query.words) > _MAX_WORDS:
+    if _is_sentence(query):
         return query, ()
     single = {word.tokens[0]: word for word in query.words if _may_be_part(word, query)}
     missing = single.keys() - vocabulary.known(tuple(single)) if single else ()
@@ -119,6 +119,10 @@ def _search_as_parts(query: Query, vocabulary: SpellingVocabulary) -> tuple[Quer
     return query._replace(words=words), tuple(corrections)
 
 
+def _is_sentence(query: Query) -> bool:
+    return query.is_question or len(query.words) > _MAX_WORDS
+
+
 def _words_with(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
     """Return the words that contain a word; none if all are only one letter longer, as a typing error is likelier."""
     held = vocabulary.holding(token, ends=False, limit=_MAX_CONTAINING).words
@@ -133,12 +137,7 @@ def _search_by_halves(
 
     Only languages that write compounds as one word have them.
     """
-    if (
-        not tokens
-        or query.is_question
-        or len(query.words) > _MAX_WORDS
-        or _COMPOUNDING.isdisjoint(vocabulary.languages)
-    ):
+    if not tokens or _is_sentence(query) or _COMPOUNDING.isdisjoint(vocabulary.languages):
         return query, ()
     words: list[QueryWord] = []
     corrections: list[Correction] = []

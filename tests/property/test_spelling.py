@@ -194,7 +194,7 @@ def test_a_compound_is_searched_by_its_halves_where_a_language_has_compounds() -
     vocabulary.languages = ("de",)
     assert correct(query, vocabulary).corrections == (("Arzttermin", "*arzt* *termin*"),)
     assert not correct(parse_query("Arztterminal"), vocabulary).corrections  # no word ends with its second half
-    assert not correct(parse_query("Was ist ein Arzttermin?"), vocabulary).corrections
+    assert not correct(parse_query("Was kostet ein Arzttermin"), vocabulary).corrections
     assert not correct(parse_query("Lebensmittel"), vocabulary).corrections  # no text has both near each other
     assert correct(parse_query("Zahnkontrolltermin"), vocabulary).corrections == (
         ("Zahnkontrolltermin", "*zahn* *kontrolltermin*"),  # of which one is a word
