@@ -15,7 +15,7 @@ import { Preview } from "./preview.js";
 import { Recall, remember } from "./recall.js";
 import { progressOf } from "./stand.js";
 
-const LIMIT = 30, LIMIT_WHILE_TYPING = 24; // 20 files that a prefix finds, and a few with the whole word
+const LIMIT = 30, LIMIT_WHILE_TYPING = 10; // more follow when typing pauses
 const isWide = matchMedia("(min-width: 60rem)");
 const PAUSE_MS = 250; // After that long, who types has paused.
 
