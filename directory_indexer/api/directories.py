@@ -84,7 +84,6 @@ class SuggestedDirectories(NamedTuple):
     """Directories that might be added."""
 
     directories: Annotated[tuple[str, ...], "Absolute paths of existing directories that are not tracked yet."]
-    files: Annotated[Mapping[str, int], "Files in each of the usual directories; counting stops early in large ones."]
 
 
 class AddPreview(NamedTuple):

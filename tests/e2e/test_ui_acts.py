@@ -126,9 +126,7 @@ def test_directories_that_are_there_are_suggested(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "config")}
     with PageServer(tmp_path / "data", **home) as server:
         person = Person(server, server.admit())
-        answer = person.get("directories/suggested").json
-        found = answer["directories"]
-        assert (answer["files"][found[0]], answer["files"][found[1]]) == (2, 1)
+        found = person.get("directories/suggested").json["directories"]
         assert str(tmp_path / "Desktop") not in found
         assert found[:2] == [str(tmp_path / "Dokumente"), str(tmp_path / "Notes")]
         assert str(tmp_path) not in found

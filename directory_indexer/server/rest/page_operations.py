@@ -80,7 +80,7 @@ _FORGET_SECONDS = 10.0
 _MAX_RULES, _MAX_KINDS = 12, 12
 _MAX_COMPLETIONS, _MAX_ENTRIES = 20, 20_000
 _POLL_SECONDS = 0.5
-_COUNTING_SECONDS, _MAX_COUNTED_FILES = 0.2, 10_000
+_LOOKING_SECONDS = 0.2
 _CHANGEABLE_SETTINGS = frozenset(
     {"indexing.embedding", "indexing.ignore_patterns", "monitoring.battery_percent", "ocr.languages"}
 )
@@ -154,10 +154,7 @@ def suggested_directories(services: Services, call: SuggestedDirectoriesCall) ->
     candidates = _complete_directory(os.path.expanduser(call.path)) if call.path else _common_directories()
     paths = dict.fromkeys(file_path(path) for path in candidates if not own.is_relative_to(path) or call.path)
     untracked = [path for path in paths if not any(lies_in(path, root) for root in tracked)]
-    if call.path:
-        return SuggestedDirectories(tuple(untracked), {})
-    counts = {str(path): n_files for path in untracked if (n_files := _count_files(path))}
-    return SuggestedDirectories(tuple(counts), counts)
+    return SuggestedDirectories(tuple(path for path in untracked if call.path or _has_files(path)))
 
 
 def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
@@ -367,15 +364,14 @@ def _common_directories() -> Iterator[str]:
     return (str(path) for path in paths if path.is_dir() and not home.is_relative_to(path))
 
 
-def _count_files(directory: str) -> int:
-    """Count the files below a directory that are not hidden, up to a limit and within a fraction of a second."""
-    n_files, deadline = 0, time.monotonic() + _COUNTING_SECONDS
+def _has_files(directory: str) -> bool:
+    """Return whether a file that is not hidden lies below a directory; true if that takes too long to know."""
+    deadline = time.monotonic() + _LOOKING_SECONDS
     for _, directories, names in os.walk(directory):
+        if any(not name.startswith(".") for name in names) or time.monotonic() > deadline:
+            return True
         directories[:] = [name for name in directories if not name.startswith(".")]
-        n_files += sum(not name.startswith(".") for name in names)
-        if n_files >= _MAX_COUNTED_FILES or time.monotonic() > deadline:
-            break
-    return min(n_files, _MAX_COUNTED_FILES)
+    return False
 
 
 def _desktop_directories(home: Path) -> dict[str, Path]:

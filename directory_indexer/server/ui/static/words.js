@@ -141,7 +141,6 @@ export const words = {
     title: "Which files do you want to search?",
     what: "Choose a directory. You see first what would be read and how long it takes. Your files are only read, never changed.",
     suggested: "Suggested directories",
-    files: (n) => (n < MOST_COUNTED ? count(n, "file", "files") : `more than ${plain(MOST_COUNTED)} files`),
     other: "Another directory …",
     first: (q) => `Nothing is indexed yet. Add a directory, and hits for “${q}” come by themselves.`,
     begun: (name) => `Reading ${name} …`,
@@ -325,7 +324,7 @@ export const words = {
     saved: (key) => `${key} is saved in the configuration file. It counts from the next start of dirindex.`,
     change: {
       "indexing.embedding": {
-        means: "Decides how much work runs do so that you can search by meaning as well as by words.",
+        means: "How many texts are prepared for search by meaning. All of them can be searched by words.",
         values: { complete: "Prepare all texts: the best answers", "on-demand": "Prepare only what searches come upon: quicker to index", off: "Never: search by words alone" },
       },
       "indexing.ignore_patterns": { means: "Files and directories that match one of these patterns, written as in .gitignore, are not indexed. What matches now leaves the index with the next run; the files stay." },
@@ -346,7 +345,6 @@ export const words = {
 
 export const SEPARATOR = "\u00a0· "; // it does not begin a line
 
-const MOST_COUNTED = 10_000; // of the files of a directory that is suggested
 
 const day = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

@@ -10,14 +10,14 @@ export function welcome(onAdded) {
   const list = element("ul", { class: "suggested", "aria-label": words.welcome.suggested });
   const other = element("button", { type: "button", class: "plain", onclick: () => openAdding({ onAdded }) }, words.welcome.other);
   const part = element("section", { class: "welcome", "aria-labelledby": "welcome-title" }, element("h2", { id: "welcome-title" }, words.welcome.title), element("p", { class: "soft" }, words.welcome.what), list, other);
-  suggested("").then(({ directories, files }) => list.replaceChildren(...directories.map((path) => suggestion(path, files[path], onAdded))));
+  suggested("").then(({ directories }) => list.replaceChildren(...directories.map((path) => suggestion(path, onAdded))));
   return part;
 }
 
-const suggested = (path) => get("directories/suggested", { path }).catch(() => ({ directories: [], files: {} }));
+const suggested = (path) => get("directories/suggested", { path }).catch(() => ({ directories: [] }));
 
-function suggestion(path, n, onAdded) {
-  const button = element("button", { type: "button", class: "suggestion", onclick: () => openAdding({ path, onAdded }) }, icon("directory"), element("span", { class: "file-name" }, nameOf(path)), element("span", { class: "directory" }, directoryOf(path)), element("span", { class: "count" }, words.welcome.files(n)));
+function suggestion(path, onAdded) {
+  const button = element("button", { type: "button", class: "suggestion", onclick: () => openAdding({ path, onAdded }) }, icon("directory"), element("span", { class: "file-name" }, nameOf(path)), element("span", { class: "directory" }, directoryOf(path)));
   return element("li", {}, button);
 }
 
