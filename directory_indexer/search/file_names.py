@@ -1,7 +1,8 @@
 """Search for files and directories by name; those that a query names rank before hits in texts.
 
-A file with text is represented by its best passage, or else its first. Files without text and directories have no
-passages: a directory is represented by a list of its files.
+A file with text is represented by its best passage, or else its first; one whose whole name is the query, only by a
+passage that has all of its words. Files without text and directories have no passages: a directory is represented by a
+list of its files.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, lies_in, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.kinds import kind_for_alias
+from directory_indexer.ranking.analyzer import extra_words, split_into_words
 from directory_indexer.ranking.candidates import DEFINITION_SIGNAL, NO_EXPLANATION, Excerpt
 from directory_indexer.ranking.name_match import NameMatch, TypedName, name_match, typed_names
 from directory_indexer.ranking.ordering import Ranked
-from directory_indexer.ranking.plan import MatchPlan
+from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import Query
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hits
@@ -97,24 +99,29 @@ def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:
 
 
 def merge_named_files(
-    snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest
+    snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest, query: Query
 ) -> tuple[Hit, ...]:
     """Merge named files, with their best passages, into the hits in texts.
 
     While a word is being typed, there is room for all of them.
     """
-    best: dict[FilePath, Hit] = {}
-    for hit in hits:
-        best.setdefault(hit.path, hit)
     first = [place for place in named.places if place.match][:_MAX_BEFORE_TEXTS]
     others = named.places[len(first) :]
-    moved = {best[place.path].chunk_id for place in first if place.path in best}
+    words = {token for word in query.words for token in word.tokens}
+    whole = {place.path for place in first if place.has_whole_name}
+    best: dict[FilePath, Hit] = {}
+    for hit in hits:
+        if hit.path not in whole or words.issubset((*split_into_words(hit.text), *extra_words(hit.text))):
+            best.setdefault(hit.path, hit)
+    passages = best | _first_passages(
+        snapshot, [place for place in named.places if place.path not in best], request, query
+    )
+    moved = {passages[place.path].chunk_id for place in first if place.path in passages}
     texts = [hit for hit in hits if hit.chunk_id not in moved]
     if request.is_unfinished:
         texts = texts[: max(request.limit - len(named.places), 0)]
     paths = {hit.path for hit in texts}
     places = [*first, *(place for place in others if place.path not in paths)]
-    passages = best | _first_passages(snapshot, [place for place in places if place.path not in best], request)
     return merge_named_hits([_hit_of_named_path(snapshot, place, passages.get(place.path)) for place in places], texts)
 
 
@@ -132,7 +139,7 @@ def merge_named_hits(named: Sequence[Hit], texts: Sequence[Hit]) -> tuple[Hit, .
 
 
 def _is_whole_name(hit: Hit) -> bool:
-    return hit.named is not None and (hit.named.match or NameMatch.PARTS) <= NameMatch.STEM
+    return hit.named is not None and hit.named.has_whole_name
 
 
 def _is_definition(hit: Hit) -> bool:
@@ -205,13 +212,18 @@ def _sort_key(place: NamedPath, typed: TypedName, near: FilePath | None) -> tupl
     )
 
 
-def _first_passages(snapshot: Snapshot, places: Iterable[NamedPath], request: SearchRequest) -> dict[FilePath, Hit]:
+def _first_passages(
+    snapshot: Snapshot, places: Iterable[NamedPath], request: SearchRequest, query: Query
+) -> dict[FilePath, Hit]:
     ids = [place.file_id for place in places if place.file_id is not None and not place.why_without_text]
     if not ids:
         return {}
-    plan = MatchPlan(Query(request.query, ""), None)
+    plan = plan_match(query, snapshot.words)
     chunks = snapshot.chunks.first_chunks_of_newest_files(json.dumps(ids), n_files=len(ids))
-    passages = (RankedPassage(chunk, Ranked(chunk.chunk_id, 1.0, NO_EXPLANATION), plan) for chunk in chunks)
+    passages = (
+        RankedPassage(stored, Ranked(stored.chunk_id, 1.0, NO_EXPLANATION), plan, line=stored.chunk.start_line)
+        for stored in chunks
+    )
     return {hit.path: hit for hit in make_hits(passages, excerpt_chars=request.excerpt_chars)}
 
 

@@ -114,6 +114,11 @@ class NamedPath(NamedTuple):
     file_id: int | None = None
     is_directory: bool = False
 
+    @property
+    def has_whole_name(self) -> bool:
+        """Whether the query is all of its name, with or without the extension."""
+        return self.match is not None and self.match <= NameMatch.STEM
+
 
 class Hit(NamedTuple):
     """A passage in a result. `score` lies between 0 and 1 and is comparable between queries.

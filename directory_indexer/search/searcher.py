@@ -195,7 +195,8 @@ class Searcher:
         answer = drop_weak_texts(answer, named) if request.only_good else answer
         # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
         hits = make_hits(answer.passages, excerpt_chars=request.excerpt_chars)
-        arranged = merge_named_files(snapshot, named, hits, request) if named.places else hits
+        query = processed_queries[0].query
+        arranged = merge_named_files(snapshot, named, hits, request, query) if named.places else hits
         return SearchResult(
             request=request,
             hits=add_document_facts(snapshot, arranged[: request.limit], self._recognised),

@@ -66,6 +66,26 @@ def test_a_passage_of_the_file_is_shown_once(index: Index) -> None:
     assert len(index.search("sessions.py")) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("Nothing of the name.\n", 1), ("The client waits.\n", 1), ("It moved to client.py last year.\n", 41)],
+)
+def test_a_named_file_is_shown_from_its_beginning_unless_a_passage_has_the_name(
+    index: Index, text: str, line: int
+) -> None:
+    index.write("client.py", "import this\n" + "# filler\n" * 39 + text * 3 + "# filler\n" * 40)
+    index.run()
+    first, *others = index.search("client.py")
+    assert (bool(first.named), first.excerpt.line or first.excerpt.start_line) == (True, line)
+    assert first.chunk_id not in {hit.chunk_id for hit in others}
+
+
+def test_a_passage_of_a_named_file_may_have_the_words_of_the_name_as_one(index: Index) -> None:
+    index.write("token_bucket.py", "# filler\n" * 40 + "class TokenBucket:\n    pass\n" + "# filler\n" * 40)
+    index.run()
+    assert index.search("token bucket")[0].excerpt.line == 41
+
+
 def test_names_of_many_files_leave_room_for_texts_and_come_behind_them(index: Index) -> None:
     plant(index.root, {f"{at}/walrus.bin": PROGRAM for at in range(8)})
     plant(index.root, {f"zoo{at}.md": f"The walrus {at} sleeps.\n" for at in range(6)})
