@@ -80,7 +80,7 @@ class Note(NamedTuple):
 
 def format_waiting(n_passages: int, *, are_covered: bool) -> str:
     """Format the state of passages that wait for the model; `are_covered`: static vectors find them meanwhile."""
-    state = "found only roughly by meaning so far" if are_covered else "not searchable by meaning yet"
+    state = "searchable by meaning only approximately so far" if are_covered else "not searchable by meaning yet"
     return f"{'is' if n_passages == 1 else 'are'} {state}"
 
 

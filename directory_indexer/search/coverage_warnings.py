@@ -166,5 +166,5 @@ def _describe_embedded_so_far(embedder: OnDemandEmbedder | None, n_waiting: int)
         return f"{'they are' if n_waiting > 1 else 'it is'} found by words alone"
     n_others = len(embedder.not_embedded - embedder.embedded)
     were = "was" if len(embedder.embedded) == 1 else "were"
-    rest = f", and {n_others} by words alone" if n_others else ""
-    return f"{len(embedder.embedded)} of them {were} judged by meaning for this question{rest}"
+    rest = f", and {n_others} ranked by words alone" if n_others else ""
+    return f"{len(embedder.embedded)} of them {were} embedded for this query{rest}"

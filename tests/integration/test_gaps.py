@@ -73,7 +73,7 @@ def test_a_program_gets_what_a_note_is_about_apart_from_what_to_type(index: Inde
 
 
 def test_a_note_that_counts_for_one_question_is_the_same_note_for_the_next() -> None:
-    notes = (f"9 of 80 passages wait: {n} were judged" for n in (1, 2))
+    notes = (f"9 of 80 passages wait: {n} were embedded" for n in (1, 2))
     first, second = (Note(note, NoteKind.EMBEDDING, key="80 passages") for note in notes)
     assert str(first) != str(second)
     assert first.identity == second.identity

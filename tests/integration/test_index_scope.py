@@ -210,7 +210,7 @@ def test_an_answer_says_what_is_not_embedded_where_it_looked(index: Index) -> No
         "1 of 1 passage is not searchable by meaning yet: it is found by words alone",
     )
     assert remarks(index, "ledger path:3.md", embedding_seconds=9.0) == (
-        "1 of 1 passage is not searchable by meaning yet: 1 of them was judged by meaning for this question",
+        "1 of 1 passage is not searchable by meaning yet: 1 of them was embedded for this query",
     )
 
 

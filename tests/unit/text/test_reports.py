@@ -125,7 +125,7 @@ def test_the_status_shows_coverage_skips_failures_sizes_and_runs(status_report: 
         "    -        -                             0      0 B          never  /mnt/usb  not available",
         "",
         "skipped    3 binary, 2 too large",
-        "waiting    4,400 passages are found only roughly by meaning so far: 882,000 tokens, about 49 s",
+        "waiting    4,400 passages are searchable by meaning only approximately so far: 882,000 tokens, about 49 s",
         "failed     1, tried again by the next run",
         "           ~/notes/scan.pdf  extract: page 3 cannot be read",
         "model      all-MiniLM-L6-v2 (embedded, 384 dimensions)",

@@ -160,7 +160,7 @@ export const words = {
     upToDate: "Everything is up to date.",
     empty: "Nothing is indexed yet. Add a directory to search it.",
     waiting: (n, isCovered, span) => {
-      const state = isCovered ? "found only roughly by meaning so far" : "not searchable by meaning yet";
+      const state = isCovered ? "searchable by meaning only approximately so far" : "not searchable by meaning yet";
       return `${count(n, "passage is", "passages are")} ${state}${span ? `; ready in about ${span}` : ""}.`;
     },
   },
