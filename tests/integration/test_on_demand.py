@@ -155,7 +155,9 @@ def test_a_search_by_words_embeds_nothing(waiting: Index) -> None:
 
 def test_an_answer_counts_the_passages_embedded_for_its_query(waiting: Index) -> None:
     [said] = waiting.searcher.search(SearchRequest("carrots", embedding_seconds=GENEROUS)).degraded
-    assert said.startswith(f"{N_OTHERS + 2} of {N_OTHERS + 2} passages are searchable by meaning only approximately so far: ")
+    assert said.startswith(
+        f"{N_OTHERS + 2} of {N_OTHERS + 2} passages are searchable by meaning only approximately so far: "
+    )
     assert said.endswith(" of them were embedded for this query")
 
 
@@ -279,5 +281,7 @@ def test_several_queries_share_the_time_and_what_was_made_in_it(waiting: Index) 
     found = waiting.searcher.search(asked)
     texts = waiting.embedder.embedded
     assert len(texts) == len(set(texts))
-    assert [note for note in found.degraded if "searchable by meaning only approximately so far" in note] == [found.degraded[0]]
+    assert [note for note in found.degraded if "searchable by meaning only approximately so far" in note] == [
+        found.degraded[0]
+    ]
     assert f"{len(texts)} of them were embedded for this query" in found.degraded[0]
