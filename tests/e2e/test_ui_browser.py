@@ -214,6 +214,14 @@ def test_filters_toggle_and_stand_in_the_address(page: Page) -> None:
     expect(page.locator(".hits > li")).to_have_count(2)
 
 
+def test_a_first_run_is_not_said_to_have_no_files(page: Page) -> None:
+    now = page.evaluate("async () => (await import('./api.js')).get('changes', {})")
+    run = {"phase": "reading", "directories": ["/docs"], "files_done": 3, "files_total": 0}
+    page.route("**/api/v1/changes**", lambda route: route.fulfill(json=now | {"files": 0, "chunks": 0, "run": run}))
+    page.reload()
+    expect(page.locator(".stand")).to_have_text(re.compile("^Reading"))
+
+
 def test_everything_can_be_done_by_keys(page: Page) -> None:
     page.keyboard.type("carrots")
     expect(page.locator(".how")).to_contain_text("by words and meaning")

@@ -17,11 +17,10 @@ export function showKeys() {
 }
 
 function facts(now) {
-  const { directories, chunks, embedded, run } = now;
+  const { directories, files, chunks, embedded, run } = now;
   if (!directories) return [words.index.empty];
   return [
-    words.index.files(now),
-    words.index.chunks(chunks),
+    ...(files || !run ? [words.index.files(now), words.index.chunks(chunks)] : []), // a first run has counted nothing yet
     chunks ? words.index.meaning(embedded / chunks) : "",
     run ? `${words.runs.phases[run.phase] ?? run.phase} …` : "",
   ].filter(Boolean);
