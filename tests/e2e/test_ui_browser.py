@@ -214,6 +214,19 @@ def test_filters_toggle_and_stand_in_the_address(page: Page) -> None:
     expect(page.locator(".hits > li")).to_have_count(2)
 
 
+def test_filters_stand_beside_the_count_of_hits_and_are_removed_there(page: Page) -> None:
+    page.goto(f"{page.url}?q=carrots&type=python&type=markdown")
+    state, parsnips = page.locator(".bar .state"), "parsnips"
+    expect(state).to_contain_text(re.compile(r"hits.*in.*python ×.*markdown ×"))  # noqa: RUF001 - the sign on a button
+    page.locator("#query").fill(parsnips)
+    expect(state).to_contain_text(re.compile("Nothing was found.*python"))
+    for name in ("python", "markdown"):
+        page.get_by_role("button", name=f"Remove the filter Type {name}").click()
+        expect(page.locator("#query")).to_be_focused()
+    expect(page.locator(".hit mark").first).to_have_text(parsnips)
+    assert "type=" not in page.url
+
+
 def test_a_first_run_is_not_said_to_have_no_files(page: Page) -> None:
     now = page.evaluate("async () => (await import('./api.js')).get('changes', {})")
     run = {"phase": "reading", "directories": ["/docs"], "files_done": 3, "files_total": 0}

@@ -87,6 +87,7 @@ export const words = {
   filters: {
     label: "Filters",
     show: "Filters",
+    within: "in",
     remove: (name, value) => `Remove the filter ${name} ${value}`,
     clear: "Clear filters",
     files: (n, commits) => [count(n, "file", "files"), commits && count(commits, "commit", "commits")].filter(Boolean).join(", "),

@@ -5,9 +5,11 @@ import { element, newId, visible } from "../dom.js";
 import { icon, iconOf, isMail } from "../kinds.js";
 import { commitsOf, dateOf, directoryOf, nameOf, nameOfHit, words } from "../words.js";
 import { excerptOf, placeOf, titleOf, whereabouts } from "./excerpt.js";
+import { namesOf } from "./facets.js";
 
 export class Hits {
   #onChoose;
+  #onRemove;
   #links = [];
   #state = element("div", { class: "state", role: "status", "aria-live": "polite" });
   #notes = element("div", { class: "notes" });
@@ -25,8 +27,9 @@ export class Hits {
   #shown = "";
   #released = Promise.resolve(); // pending while the main button of the mouse is down on a hit
 
-  constructor({ onChoose, onSort, onMore, above, below }) {
+  constructor({ onChoose, onRemove, onSort, onMore, above, below }) {
     this.#onChoose = onChoose;
+    this.#onRemove = onRemove;
     this.#onMore = onMore;
     for (const name of ["relevance", "date"]) {
       this.#sort.append(element("option", { value: name === "relevance" ? "" : name }, words.sort[name]));
@@ -71,7 +74,7 @@ export class Hits {
     return this.#links[0]?.place ?? {};
   }
 
-  show(answer, { query, ms, isFirst, isAgain = false }) {
+  show(answer, { query, filters = {}, ms, isFirst, isAgain = false }) {
     const key = isFirst ? "" : JSON.stringify([query, answer.hits, answer.notes, answer.index.files > 0]);
     if (isAgain && key === this.#shown) return;
     this.#shown = key;
@@ -87,10 +90,17 @@ export class Hits {
     this.#drawNext(files.slice(nAtOnce));
     if (held) (this.#links.find(({ place }) => isSame(place, held)) ?? this.#links[0])?.link.focus();
     this.#sort.hidden = !this.#hasScores || !answer.hits.length; // the files that changed last have an order of their own
-    this.#state.replaceChildren(...said(answer, query, ms, isFirst));
+    this.#state.replaceChildren(...said(answer, { query, chosen: this.#chosen(filters), ms, isFirst }));
     this.#notes.replaceChildren(...notes(answer));
     this.#missing.replaceChildren(...lacks(answer));
     this.#offer(answer);
+  }
+
+  // The filters that the hits meet; each is a button that removes it.
+  #chosen(filters) {
+    const values = Object.entries(filters).flatMap(([name, those]) => those.map((value) => [name, value]));
+    const chip = ([name, value]) => element("button", { type: "button", class: "chip", "aria-label": words.filters.remove(words.filters.names[name], value), onclick: () => this.#onRemove(name, value) }, `${name === "path" ? namesOf([value]).get(value) : value} ×`);
+    return values.length ? [element("span", {}, words.filters.within), ...values.map(chip)] : [];
   }
 
   #nInView = () => Math.max(Math.ceil((innerHeight - HEAD_PX + Math.max(this.part.scrollTop, this.part.parentElement?.scrollTop ?? 0)) / LEAST_PX), 1);
@@ -282,17 +292,18 @@ function directory({ path, kind }) {
 
 const KEPT_DIRECTORIES = 2;
 
-function said(answer, query, ms, isFirst) {
+function said(answer, { query, chosen, ms, isFirst }) {
   const n = answer.hits.length;
   if (!answer.index.directories) return [];
   if (!n) {
     const [title, advice] = words.hits[answer.index.running ? "noneYet" : "none"];
-    return [element("h2", {}, title), element("span", {}, advice)];
+    return [element("h2", {}, title), ...chosen, element("span", {}, advice)];
   }
   const what = query.trim() ? words.hits.some(n, answer.truncated) : words.hits.newest;
   const how = !query.trim() ? "" : isFirst ? words.hits.byWordsFirst : words.hits.mode[answer.mode];
   return [
     element("h2", {}, what),
+    ...chosen,
     element("span", { class: "how" }, [how, words.hits.took(Math.round(ms))].filter(Boolean).join(" · ")),
   ];
 }

@@ -27,7 +27,7 @@ const start = element("div", { class: "start", hidden: true });
 const reading = element("p", { class: "reading", role: "status", hidden: true });
 const first = element("p", { class: "reading", role: "status" });
 const advice = element("p", { class: "reading", role: "note", hidden: true });
-const hits = new Hits({ onChoose: choose, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more, above: [start, reading, advice, recall.part], below: missing.part });
+const hits = new Hits({ onChoose: choose, onRemove: removeFilter, onSort: (sort) => go({ ...read(), sort, place: {} }), onMore: more, above: [start, reading, advice, recall.part], below: missing.part });
 hits.bar.lastElementChild.before(recall.button);
 const facets = new Facets({ onToggle: toggle, onClear: () => go({ ...read(), filters: {}, place: {} }) });
 const preview = new Preview({ onBack: () => go({ ...read(), place: {} }), onGo: (place) => go({ ...read(), place }) });
@@ -165,7 +165,7 @@ async function ask(state, mode, isAgain = false) {
       await hits.released;
       asked = keyOf(about);
       answered = { state: indexState, how, isGood: answer.hits.length > 0 && !answer.weak };
-      hits.show(answer, { query: about.q, ms: performance.now() - began, isFirst: how === "keyword", isAgain: isRepeated });
+      hits.show(answer, { query: about.q, filters: about.filters, ms: performance.now() - began, isFirst: how === "keyword", isAgain: isRepeated });
       if (how === "keyword") hits.select(read().place);
       else look(read());
       tellMissing(about, answer, how);
@@ -261,7 +261,7 @@ async function more(what) {
     await hits.released;
     if (keyOf(read()) !== key) return;
     if (what.cursor) hits.add(answer);
-    else hits.show(answer, { query: state.q, ms: 0, isFirst: false });
+    else hits.show(answer, { query: state.q, filters: state.filters, ms: 0, isFirst: false });
     look(state);
   } catch (problem) {
     fail(problem);
@@ -294,6 +294,12 @@ function toggle(name, value) {
   const had = state.filters[name] ?? [];
   const values = had.includes(value) ? had.filter((one) => one !== value) : [...had, value];
   go({ ...state, filters: { ...state.filters, [name]: values }, place: {} });
+}
+
+// The button is gone with the filter, and its focus would be.
+function removeFilter(name, value) {
+  toggle(name, value);
+  input.focus();
 }
 
 function choose(place, { isStep, isByKey }) {
