@@ -7,6 +7,7 @@ found little.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Final
@@ -40,9 +41,12 @@ _ONLY_EXCLUDES_NOTE = (
 )
 
 
-def query_warnings(query: Query, scope: Scope, *, is_named: bool = False) -> tuple[str, ...]:
+def query_warnings(
+    snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool = False
+) -> tuple[str, ...]:
     """Return which parts of a query cannot match, and why; paths of a query with named files do match."""
-    return tuple(_notes(query, scope, is_named=is_named))
+    filters = _filters_without_files(snapshot, request, query) if scope.is_empty and not is_named else ""
+    return (*_notes(query), *([f"no indexed file here meets {filters}"] if filters else []))
 
 
 def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
@@ -52,9 +56,9 @@ def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[st
     language are always filters.
     """
     filters = {
-        written: query_of_filter
+        written: Query("", "", required=required)
         for part in (query, *chain.from_iterable(query.alternatives))
-        for written, query_of_filter in _written_filters_in(part.required)
+        for written, required in _written_filters_in(part.required)
         if not _is_deliberate_filter(written)
     }
     void = [
@@ -67,20 +71,54 @@ def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[st
     return parse_query(query.text, as_words=frozenset(void)), tuple(map(_note_of_void_filter, void))
 
 
-def _written_filters_in(required: Filters) -> Iterator[tuple[str, Query]]:
-    """Yield each filter as it is written, with a query that has no other."""
-    filters = [
-        *((f"path:{text}", Filters(paths=(text,))) for text in required.paths),
-        *((f"type:{text}", Filters(kinds=(text,))) for text in required.kinds),
-        *((f"{name}:{text}", Filters(metadata=((name, text),))) for name, text in required.metadata),
-    ]
-    yield from ((written, Query("", "", required=each)) for written, each in filters)
+def _written_filters_in(filters: Filters) -> Iterator[tuple[str, Filters]]:
+    """Yield each filter on files as it is written, with filters that have no other."""
+    yield from ((f"path:{text}", Filters(paths=(text,))) for text in filters.paths)
+    yield from ((f"type:{text}", Filters(kinds=(text,))) for text in filters.kinds)
+    yield from ((f"{name}:{text}", Filters(metadata=((name, text),))) for name, text in filters.metadata)
+    yield from ((f"since:{text}", Filters(since=(text,))) for text in filters.since)
+    yield from ((f"until:{text}", Filters(until=(text,))) for text in filters.until)
+    yield from ((f"is:{text}", Filters(roles=(text,))) for text in filters.roles)
+
+
+def _filters_without_files(snapshot: Snapshot, request: SearchRequest, query: Query) -> str:
+    """Return the filters that no file in the scope of a request meets, or else all of them, as they are written."""
+    nothing, anywhere = Query("", ""), SearchRequest("", scope=request.scope)
+    filters = {
+        **{text: (anywhere, nothing._replace(required=each)) for text, each in _written_filters_in(query.required)},
+        **{
+            f"-{text}": (anywhere, nothing._replace(forbidden=each))
+            for text, each in _written_filters_in(query.forbidden)
+        },
+        **{text: (alone, nothing) for text, alone in _given_filters(request, anywhere)},
+    }
+    void = [text for text, (alone, each) in filters.items() if resolve_scope(snapshot, alone, each).is_empty]
+    return " ".join(void or filters)
+
+
+def _given_filters(request: SearchRequest, anywhere: SearchRequest) -> Iterator[tuple[str, SearchRequest]]:
+    """Yield each filter that is no part of the query, with a request that has no other."""
+    if request.kinds:
+        yield " OR ".join(f"type:{kind}" for kind in request.kinds), anywhere._replace(kinds=request.kinds)
+    if request.globs:
+        yield " ".join(request.globs), anywhere._replace(globs=request.globs)
+    for name, text in request.metadata:
+        yield f"{name}:{text}", anywhere._replace(metadata=((name, text),))
+    if request.since is not None:
+        yield f"since:{_day(request.since)}", anywhere._replace(since=request.since)
+    if request.until is not None:
+        yield f"until:{_day(request.until - 1)}", anywhere._replace(until=request.until)
+
+
+def _day(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(moment))
 
 
 def _is_deliberate_filter(written: str) -> bool:
     field, _, text = written.partition(":")
     return (
-        (field == "created" and text[:1].isdigit())
+        field in ("since", "until", "is")
+        or (field == "created" and text[:1].isdigit())
         or (field == "type" and _is_type(text))
         or (field == "lang" and len(text) <= _MAX_CODE_LENGTH)
     )
@@ -109,7 +147,7 @@ def require_types(names: tuple[str, ...]) -> None:
             raise UsageError(f"unknown type '{name}'", hint=_suggest_types(name))
 
 
-def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
+def _notes(query: Query) -> Iterator[str]:
     if any(map(_is_mixed, query.alternatives)):
         yield "OR stands between words or between filters: filters beside words in it are left out"
     if query.only_excludes:
@@ -119,8 +157,6 @@ def _notes(query: Query, scope: Scope, *, is_named: bool) -> Iterator[str]:
             yield f"unknown type '{name}' in the query; {_suggest_types(name)}"
     yield from _invalid_dates(query)
     yield from _misspelt_fields(query)
-    if scope.is_empty and not is_named and (filters := _written_filters(query.required)):
-        yield f"no indexed file here meets {' '.join(filters)}"
 
 
 def _invalid_dates(query: Query) -> Iterator[str]:
@@ -162,12 +198,6 @@ def _nearest(name: str, names: Sequence[str], *, cutoff: float) -> str:
     similar = difflib.get_close_matches(name, names, n=_MAX_SIMILAR, cutoff=cutoff)
     # Two swapped letters count as two mistakes in difflib, so a name with the same letters comes first.
     return min(similar, key=lambda near: (sorted(near) != sorted(name), similar.index(near)), default="")
-
-
-def _written_filters(required: Filters) -> list[str]:
-    dates = [("since", required.since), ("until", required.until), ("is", required.roles)]
-    written = [filter_text for filter_text, _ in _written_filters_in(required)]
-    return [*written, *(f"{name}:{text}" for name, texts in dates for text in texts)]
 
 
 _MIN_PREFIX_LENGTH: Final = 3

@@ -171,7 +171,7 @@ class Searcher:
         plan = plan_match(query, snapshot.words)
         return QueryAnswer(
             tuple(RankedPassage(chunk, Ranked(id_, 1.0, NO_EXPLANATION), plan) for id_, chunk in _by_chunk_ids(chunks)),
-            notes=tuple(map(Note, query_warnings(query, scope, is_named=is_named))),
+            notes=tuple(map(Note, query_warnings(snapshot, request, query, scope, is_named=is_named))),
             is_truncated=len(chunks) >= request.limit,
         )
 
@@ -258,6 +258,7 @@ class Searcher:
         query, corrections, embedding, scope, named, _, notes = processed
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
             return self._answer_with_newest(snapshot, request, query, scope, is_named=bool(named.places))
+        warnings = query_warnings(snapshot, request, query, scope)
         scope = narrow_scope(snapshot, scope, request)
         request = dated_request(request, query)
 
@@ -291,7 +292,7 @@ class Searcher:
         )
         answer = QueryAnswer(
             tuple(passages),
-            notes=(*map(Note, (*notes, *beyond_quotations, *query_warnings(query, scope))), *gaps),
+            notes=(*map(Note, (*notes, *beyond_quotations, *warnings)), *gaps),
             is_truncated=len(hits) >= request.limit,
             is_weak=ranking.is_weak,
             was_cut=len(hits) < len(visible),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from indexes import Index
@@ -126,6 +126,24 @@ def test_filters_that_files_meet_bind_and_those_that_none_meets_together_are_nam
     assert result.hits == ()
     assert result.degraded == ("no indexed file here meets path:docs type:python",)
     assert shop.names("table path:docs", mode=SearchMode.KEYWORD)[0] == "docs/migrations.md"
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "void"),
+    [
+        ("type:pdf path:docs", {}, "type:pdf"),
+        ("table", {"kinds": ("pdf", "docx")}, "type:pdf OR type:docx"),
+        ("", {"kinds": ("python",), "since": 0.0, "until": 86_400.0}, "until:1970-01-01"),
+        ("table path:docs", {"metadata": (("author", "Nobody"),)}, "author:Nobody"),
+        ("table since:1990", {"globs": ("*.zig",)}, "*.zig"),
+        ("table path:docs -path:o", {}, "-path:o"),
+    ],
+)
+def test_only_the_filters_that_no_file_meets_are_named(
+    shop: Index, query: str, options: dict[str, Any], void: str
+) -> None:
+    result = shop.searcher.search(shop.request(query, mode=SearchMode.KEYWORD, **options))
+    assert (result.hits, result.degraded) == ((), (f"no indexed file here meets {void}",))
 
 
 def test_a_filter_in_or_that_no_file_meets_leaves_the_other_one_binding(shop: Index) -> None:
