@@ -76,7 +76,7 @@ def correct_spelling(
     corrected = {
         token: nearest
         for token in unknown
-        if (nearest := _nearest_word(token, vocabulary)) and not are_different(token, nearest)
+        if (nearest := nearest_word(token, vocabulary)) and not are_different(token, nearest)
     }
     query = _with_corrected(query, corrected)
     compounds = tuple(token for token in unknown if token not in corrected)
@@ -227,7 +227,7 @@ def _unknown_words(query: Query, doubtful: dict[str, str], vocabulary: SpellingV
             yield token
 
 
-def _nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
+def nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
     """Return the word with the fewest errors; among these, one with swapped letters, then the most frequent."""
     alike = (
         _similar_long(word, vocabulary) if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else _similar_short(word, vocabulary)

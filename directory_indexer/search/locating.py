@@ -294,7 +294,7 @@ class _Report:
         return [
             chunk
             for chunk in chunks
-            if chunk.facts.kind in GROUPS["code"] and name in _heading_names(chunk.chunk.heading)
+            if chunk.facts.kind in GROUPS["code"] and name in heading_names(chunk.chunk.heading)
         ]
 
     def of_paths(self) -> Iterator[Evidence]:
@@ -352,7 +352,7 @@ def _module_name(path: FilePath) -> str:
     return folders[-1] if stem in ("__init__", "index", "mod", "lib") and folders else stem
 
 
-def _heading_names(heading: str) -> set[str]:
+def heading_names(heading: str) -> set[str]:
     """Return the names of the sections that a chunk holds, and of those that they stand in."""
     *outer, last = heading.split(HEADING_SEPARATOR)
     return {*outer, *(name.rpartition(".")[2] for name in last.split(", "))}

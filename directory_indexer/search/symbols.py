@@ -13,13 +13,20 @@ from itertools import groupby
 from typing import Annotated, Final, NamedTuple
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.core.paths import FilePath, display, exact_text
+from directory_indexer.core.lazy import lazily
+from directory_indexer.core.paths import FilePath, display, exact_text, lies_in
 from directory_indexer.ranking.query_syntax import has_role
 from directory_indexer.search.grep import GrepMatches
 from directory_indexer.search.symbol_files import NamedSource, files_with_name
 from directory_indexer.search.symbol_scopes import DefinedAt, NameOccurrence, NameScope
 from directory_indexer.search.symbol_source import CALLABLE, Definition
 from directory_indexer.storage.documents.store import Snapshot
+
+with lazily:
+    from directory_indexer.ranking.analyzer import query_words
+    from directory_indexer.ranking.spelling import nearest_word
+    from directory_indexer.ranking.word_forms import fts_phrase
+    from directory_indexer.search.locating import heading_names
 
 
 class SymbolRequest(NamedTuple):
@@ -83,11 +90,18 @@ class FoundSymbol(NamedTuple):
     callers: tuple[Caller, ...] = ()
     n_unread: int = 0
     """Files that hold the name and were not read, because they are many."""
+    nearest: str = ""
+    """A symbol with nearly that name, if the name is nowhere."""
 
     @property
     def is_any(self) -> bool:
         """Whether the name stands anywhere."""
         return bool(self.definitions or self.code or self.tests or self.documents)
+
+    @property
+    def spelling_notes(self) -> tuple[str, ...]:
+        """The note that suggests another name."""
+        return (f"did you mean {self.nearest}?",) if self.nearest else ()
 
 
 def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 0) -> SymbolRequest:
@@ -116,7 +130,7 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
     tests = [part for part in uses if _is_test_or_document(part) and not _is_document(part)]
     documents = [part for part in uses if _is_document(part)]
     callers = tuple(_callers(snapshot, request, code)) if request.depth else ()
-    return FoundSymbol(
+    symbol = FoundSymbol(
         request,
         tuple(definitions),
         code=_in_order(code),
@@ -124,6 +138,28 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
         documents=_in_order(documents),
         callers=callers,
         n_unread=names.n_unread,
+    )
+    return symbol if symbol.is_any else symbol._replace(nearest=_nearest_name(snapshot, request))
+
+
+def _nearest_name(snapshot: Snapshot, request: SymbolRequest) -> str:
+    """Return the name in a heading whose words are those of a name, as far as the index has them, else the nearest."""
+    typed = query_words(request.name)
+    known = snapshot.words.known(typed)
+    words = [word if word in known else nearest_word(word, snapshot.words) or "" for word in typed]
+    if not all(words):
+        return ""
+    ranked = snapshot.words.ranked(f"heading : {fts_phrase(tuple(words))}", file_ids_json=None, limit=_MAX_HEADINGS)
+    chunks = snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+    return next(
+        (
+            name
+            for chunk in chunks
+            if not request.scope or any(lies_in(chunk.path, place) for place in request.scope)
+            for name in sorted(heading_names(chunk.chunk.heading))
+            if query_words(name) == words
+        ),
+        "",
     )
 
 
@@ -149,7 +185,7 @@ def symbol_notes(symbol: FoundSymbol) -> tuple[str, ...]:
     unread = f"{symbol.n_unread} more files hold the name and were not read; name a directory to look in"
     first = next(iter(symbol.definitions), None)
     if first is None:
-        return (unread,) if symbol.n_unread else ()
+        return (*((unread,) if symbol.n_unread else ()), *symbol.spelling_notes)
     definition = first.definition
     reads = (
         f"dirindex get {display(first.path)} --lines {definition.start_line}-{definition.end_line} shows the definition"
@@ -265,6 +301,7 @@ def _mentions(matches: GrepMatches) -> Uses:
 CALL: Final = "call"
 MENTION: Final = "mention"
 _ORDER_OF_KINDS: Final = (CALL, "base", "use", "set", "import", MENTION)
+_MAX_HEADINGS: Final = 20
 _SEPARATORS: Final = re.compile(r"\.|::|#|->")
 _NAME: Final = re.compile(r"[^\W\d]\w*[?!]?|\$\w+|#\w+")
 _BINDING: Final = (

@@ -8,7 +8,7 @@ import pytest
 
 from directory_indexer.core.errors import UsageError
 from directory_indexer.search.symbol_files import files_with_name
-from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_request
+from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_notes, symbol_request
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.arguments import SymbolArguments
 from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
@@ -149,6 +149,21 @@ def test_what_is_no_name_is_refused(name: str) -> None:
 def test_a_name_that_is_nowhere_is_no_error(index: Index) -> None:
     shop(index)
     assert not symbol(index, "nowhere_at_all").is_any
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [("open_stoer", "open_store"), ("Cahce", "Cache"), ("OpenStore", ""), ("STORE", "Store"), ("nowhere_at_all", "")],
+)
+def test_a_name_that_is_nowhere_may_be_a_misspelt_one(index: Index, typed: str, nearest: str) -> None:
+    shop(index)
+    found = symbol(index, typed)
+    assert found.is_any is False
+    assert found.nearest == nearest
+    notes = (f"did you mean {nearest}?",) if nearest else ()
+    with index.docstore.snapshot() as snapshot:
+        answer = symbol_within_budget(snapshot, SymbolArguments(typed), (), ())
+    assert symbol_notes(found) == answer.notes == notes
 
 
 def test_a_text_is_parsed_once_and_anew_when_it_has_changed(index: Index) -> None:

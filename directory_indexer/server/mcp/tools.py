@@ -300,7 +300,7 @@ def symbol_within_budget(
         ArgumentError: not even a definition fits.
     """
     symbol = find_symbol(snapshot, symbol_request(call.name, scope=scope, depth=call.levels))
-    whole = symbol_answer(symbol, notes=notes)
+    whole = symbol_answer(symbol, notes=(*notes, *symbol.spelling_notes))
 
     def answer(room: int) -> SymbolAnswer:
         text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
