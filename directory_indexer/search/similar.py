@@ -72,15 +72,19 @@ class SimilarFiles:
         self._embedder = embedder
         self._parse_policy = parse_policy
 
-    def find(self, path: FilePath, *, within: tuple[FilePath, ...], limit: int) -> SearchResult:
+    def find(
+        self, path: FilePath, *, within: tuple[FilePath, ...], limit: int, only_good: bool = False
+    ) -> SearchResult:
         """Rank files by how near their passages are to those of the file at `path`, averaged over its passages.
+
+        With `only_good`, files as far as unrelated ones are left out if others are nearer.
 
         Raises:
             UsageError: the file is neither indexed nor readable as text.
             NotIndexedError: nothing is indexed where the request looks.
             IndexMismatchError: the vectors of the index stem from another model.
         """
-        request = SearchRequest(query=display(path), scope=within, limit=limit)
+        request = SearchRequest(query=display(path), scope=within, limit=limit, only_good=only_good)
         with recorded_query(self._docstore.path):
             return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
@@ -92,14 +96,18 @@ class SimilarFiles:
             self._nearest.chunks(snapshot, passage.vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE)
             for passage in passages
         ]
-        hits = _rank_files(snapshot, list(zip(passages, hits_by_passage, strict=True)), scope, exclude=path)
+        ranked = _rank_files(snapshot, list(zip(passages, hits_by_passage, strict=True)), scope, exclude=path)
+        is_weak = _is_weak(snapshot, ranked)
+        cuts = request.only_good and not is_weak and _cosine_model(snapshot).scale is not None
+        hits = [hit for hit in ranked if hit.score >= _MIN_GOOD_SCORE] if cuts else ranked
         shown_hits = hits[: request.limit]
         return SearchResult(
             request,
             add_document_facts(snapshot, shown_hits, NoPages()),
             notes=tuple(embedding_warnings(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
-            is_weak=_is_weak(snapshot, hits),
+            is_weak=is_weak,
+            was_cut=len(hits) < len(ranked),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_id(),
         )

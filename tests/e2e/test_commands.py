@@ -495,6 +495,15 @@ def test_similar_compares_files_that_are_not_indexed(indexed: Shell, tmp_path: P
     assert float(score) > 0.3
 
 
+def test_similar_leaves_out_what_is_as_far_as_an_unrelated_file(indexed: Shell, tmp_path: Path) -> None:
+    other = tmp_path / "stew.md"
+    other.write_text("A stew of carrots and potatoes, cooked for hours.\n", encoding="utf-8")
+    shown, everything = indexed.json("similar", other), indexed.json("similar", other, "--all")
+    near = [hit["path"] for hit in everything["hits"] if hit["score"] >= 0.3]
+    assert [hit["path"] for hit in shown["hits"]] == near != [hit["path"] for hit in everything["hits"]]
+    assert (shown["weaker_left_out"], everything["weaker_left_out"]) == (True, False)
+
+
 def test_where_no_file_is_similar_the_answer_says_so(indexed: Shell, tmp_path: Path) -> None:
     other = tmp_path / "whales.md"
     other.write_text("Humpback whales migrate from polar waters to the tropics to breed.\n", encoding="utf-8")
