@@ -82,6 +82,12 @@ def test_a_figure_of_the_readme_is_the_one_that_was_measured(figure: str) -> Non
     assert row in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
+def test_the_readme_names_the_size_of_the_installation() -> None:
+    page = (ROOT / "docs/packaging.md").read_text(encoding="utf-8")
+    [sizes] = re.findall(r"takes (\d+) MB, and (\d+) MB of bytecode", page)
+    assert f"about {round(sum(map(int, sizes)), -1)} MB" in README.read_text(encoding="utf-8")
+
+
 def _versions() -> dict[str, str]:
     """Return the sections of the change log by their headings."""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
