@@ -40,7 +40,7 @@ def head_line(number: int, hit: Hit, *, paths: PathStyle, is_file: bool = False,
     author = next(iter(hit.metadata.authors), "").partition(" <")[0] if commit else ""
     return line(
         Span(f"{number:>2}  ", Style.NOTE),
-        Span(name + place, Style.HIT, link),
+        Span(name + place, Style.SHORTENED_PATH, link),
         Span(_with_gap_before(heading), Style.PLACE),
         Span(_with_gap_before(author), Style.NOTE),
         Span(_with_gap_before(_date(hit)), Style.NOTE),

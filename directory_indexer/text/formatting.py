@@ -42,8 +42,8 @@ class Style(StrEnum):
 
     PLAIN = auto()
     PATH = auto()
-    HIT = auto()
-    """The path of a hit, which may be shortened, since its text is shown below it."""
+    SHORTENED_PATH = auto()
+    """A path that a terminal may shorten where the line does not fit."""
     NAME = auto()
     """A name that may be cut at its end."""
     MATCH = auto()

@@ -238,8 +238,7 @@ def _directory_table(directories: Sequence[DirectoryStatus], *, now: float, path
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     places = [
         Span("directory", Style.NOTE),
-        # Of a hit, so that a terminal shortens the path where the row does not fit.
-        *(Span(paths.format(directory.path), Style.HIT) for directory in directories),
+        *(Span(paths.format(directory.path), Style.SHORTENED_PATH) for directory in directories),
     ]
     missing = [False, *(not directory.is_available for directory in directories)]
     for row, place, is_missing in zip(rows, places, missing, strict=True):

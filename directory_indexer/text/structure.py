@@ -89,7 +89,7 @@ def _headline(outline: Outline, paths: PathStyle) -> Line:
     title = f"  {outline.facts.title}" if outline.facts.title and not outline.part else ""
     return line(
         "",
-        Span(paths.format(outline.path) + part, Style.HIT, file_uri(outline.path)),
+        Span(paths.format(outline.path) + part, Style.SHORTENED_PATH, file_uri(outline.path)),
         Span(f"  {', '.join(facts)}"),
         Span(title, Style.PLACE),
         Span(changed, Style.NOTE),

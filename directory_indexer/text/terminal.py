@@ -35,7 +35,7 @@ from directory_indexer.text.progress import (
 _STYLES = {
     Style.PLAIN: RichStyle(),
     Style.PATH: RichStyle(color="magenta"),
-    Style.HIT: RichStyle(color="magenta"),
+    Style.SHORTENED_PATH: RichStyle(color="magenta"),
     Style.NAME: RichStyle(),
     Style.MATCH: RichStyle(color="red", bold=True, underline=True),
     Style.PLACE: RichStyle(color="cyan"),
@@ -240,11 +240,11 @@ _MIN_MEMBER_CHARS = 12
 _MIN_NAME_CHARS = 20
 _SHORTENERS: Sequence[tuple[Style, int, Callable[[str, int], str]]] = (
     (Style.PLACE, _MIN_HEADING_CHARS, _heading_within),
-    (Style.HIT, _MIN_PATH_CHARS, _directories_within),
+    (Style.SHORTENED_PATH, _MIN_PATH_CHARS, _directories_within),
     (Style.PLACE, 0, _heading_within),
-    (Style.HIT, _MIN_PATH_CHARS, _path_within),
+    (Style.SHORTENED_PATH, _MIN_PATH_CHARS, _path_within),
     (Style.NAME, _MIN_NAME_CHARS, _beginning_within),
-    (Style.HIT, _MIN_WIDTH // 2, _path_within),
+    (Style.SHORTENED_PATH, _MIN_WIDTH // 2, _path_within),
 )
 """Styles that are shortened, in this order, and the minimum width of each."""
 

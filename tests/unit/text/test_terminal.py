@@ -58,7 +58,7 @@ def test_a_long_place_is_left_whole_and_a_long_text_goes_on_below_its_indentatio
     assert all(row.startswith("      steam") and len(row) <= 40 for row in others)
 
 
-def fitted(path: str, heading: str, *, width: int, style: Style = Style.HIT) -> str:
+def fitted(path: str, heading: str, *, width: int, style: Style = Style.SHORTENED_PATH) -> str:
     spans = (Span(" 1  "), Span(path, style), Span(f"  {heading}", Style.PLACE), Span("  0.57"))
     [row] = bare(styled([line(*spans)], width=width, environ={}))
     return row
