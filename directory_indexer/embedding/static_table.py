@@ -52,14 +52,16 @@ class TrainedRows(NamedTuple):
 
 @dataclass(frozen=True)
 class StaticModel:
-    """The static model of one index: token weights, the mean vector, and rows of its own.
+    """The static model of one index: token weights, the mean static vector, and rows of its own.
 
     `weights` has a value for each token of the vocabulary, `mean` one for each dimension; both are float32.
+    `model_mean` is the mean of the vectors that its rows were trained on; None if there were none.
     """
 
     weights: NDArray[np.float32]
     mean: NDArray[np.float32]
     own: TrainedRows
+    model_mean: NDArray[np.float32] | None = None
 
     @cached_property
     def rows(self) -> Rows:
@@ -70,6 +72,10 @@ class StaticModel:
         """Return the centred static vectors of texts, of shape (texts, dimensions)."""
         vectors: NDArray[np.float32] = normalise_vectors(self._sums(tokenise_texts(texts))) - self.mean
         return vectors
+
+    def means(self) -> bytes:
+        """Return both means in the format that `parse_static_model` parses."""
+        return self.mean.tobytes() + (b"" if self.model_mean is None else self.model_mean.tobytes())
 
     def codes(self, texts: Sequence[str]) -> NDArray[np.uint8]:
         """Return the stored codes of texts, of shape (texts, CODE_BYTES)."""
@@ -123,18 +129,20 @@ class Rows:
         self._is_known[tokens] = True
 
 
-def parse_static_model(weights: bytes, mean: bytes, own: bytes) -> StaticModel:
-    """Return the model that an index has stored.
+def parse_static_model(weights: bytes, means: bytes, own: bytes) -> StaticModel:
+    """Return the model that an index has stored; indexes of earlier versions lack the second mean.
 
     Raises:
         ValueError: it is damaged.
     """
-    if (len(weights), len(mean)) != (_FLOAT_BYTES * N_TOKENS, _FLOAT_BYTES * DIMENSIONS):
-        raise ValueError("not the weights and the mean of this table")
+    one_mean = _FLOAT_BYTES * DIMENSIONS
+    if len(weights) != _FLOAT_BYTES * N_TOKENS or len(means) not in (one_mean, 2 * one_mean):
+        raise ValueError("not the weights and the means of this table")
+    mean, *others = np.frombuffer(means, np.float32).reshape(-1, DIMENSIONS)
     rows = parse_trained_rows(own)
     if rows.tokens.size and int(rows.tokens.max()) >= N_TOKENS:
         raise ValueError("rows of tokens that there are not")
-    return StaticModel(np.frombuffer(weights, np.float32), np.frombuffer(mean, np.float32), rows)
+    return StaticModel(np.frombuffer(weights, np.float32), mean, rows, others[0] if others else None)
 
 
 def parse_trained_rows(packed: bytes) -> TrainedRows:
@@ -249,7 +257,8 @@ def train_static_model(texts: Sequence[str], data: TrainingData | None = None) -
     """Train on a sample of an index's texts: token weights, and rows from `data`."""
     weights = token_weights(texts)
     own = _trained_rows(weights, data) if data is not None and data.texts else parse_trained_rows(b"")
-    return StaticModel(weights, np.empty(0, np.float32), own).with_mean_vector_of(texts)
+    model_mean = data.vectors.mean(axis=0) if data is not None and own.tokens.size else None
+    return StaticModel(weights, np.empty(0, np.float32), own, model_mean).with_mean_vector_of(texts)
 
 
 def _trained_rows(weights: NDArray[np.float32], data: TrainingData) -> TrainedRows:

@@ -90,7 +90,7 @@ class StaticVectorizer:
                 StoredModel(
                     STATIC_TABLE_VERSION,
                     model.weights.tobytes(),
-                    model.mean.tobytes(),
+                    model.means(),
                     bytes(model.own),
                     len(data.texts),
                 )
@@ -113,7 +113,7 @@ class StaticVectorizer:
 
 def _load_model(stored: StoredModel) -> StaticModel | None:
     with contextlib.suppress(ValueError, TypeError):  # a damaged model is learned again
-        return parse_static_model(stored.weights, stored.mean, stored.own_rows)
+        return parse_static_model(stored.weights, stored.means, stored.own_rows)
     return None
 
 

@@ -30,11 +30,12 @@ from directory_indexer.storage.documents.store import Snapshot
 with lazily:
     from numpy.typing import NDArray
 
+    from directory_indexer.embedding.models import PACKAGED_MODEL
     from directory_indexer.search.retrieval import QueryEmbedding
 
 
 _STATIC_OVERSAMPLING: Final = 3
-"""The recall of 40 candidates by static vectors is .61 on five sets, that of 80 is .69 and that of 120 is .72."""
+"""Recall among 40 by static vectors is .73 on seven sets, among 120 .84."""
 
 _N_BEST_EMBEDDED: Final = 40
 """None of so many candidates should lack a vector; if so many have one, others are not worth the time."""
@@ -79,7 +80,7 @@ class WaitingCandidates:
         self, by_words: Sequence[PendingChunk], keyword_scores: Mapping[ChunkId, float], depth: int
     ) -> list[PendingChunk]:
         """Merge the chunks found by words with those near by static vectors, the most promising first."""
-        static = StaticCandidates(self._snapshot, self._scope, self._meaning.text)
+        static = StaticCandidates(self._snapshot, self._scope, self._meaning)
         near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC_OVERSAMPLING * depth))
         chunks = list({chunk.chunk_id: chunk for chunk in (*by_words, *near)}.values())
         similarities = static.similarities([chunk.id for chunk in chunks])
@@ -110,11 +111,11 @@ _GROWTH_FACTOR: Final = 4
 class StaticCandidates:
     """Chunks near one query by static vectors."""
 
-    def __init__(self, snapshot: Snapshot, scope: Scope, text: str) -> None:
+    def __init__(self, snapshot: Snapshot, scope: Scope, meaning: QueryEmbedding) -> None:
         self._snapshot = snapshot
         self._queue = snapshot.embedding_queue
         self._scope = scope
-        self._text = text
+        self._meaning = meaning
 
     def nearest(self, limit: int) -> list[int]:
         """Return the rows of the nearest waiting chunks in the scope, nearest first."""
@@ -162,9 +163,12 @@ class StaticCandidates:
 
     @cached_property
     def _vector(self) -> NDArray[np.float32]:
-        """The static vector of the query."""
+        """The query's vector by the packaged model if the static vectors were trained on it, or its static vector."""
         assert self._model is not None  # noqa: S101 - only called where there are static vectors
-        vector: NDArray[np.float32] = self._model.vectors([self._text])[0]
+        model_mean = self._model.model_mean
+        if model_mean is not None and self._meaning.embedder.space == PACKAGED_MODEL.space:
+            return self._meaning.vector - model_mean
+        vector: NDArray[np.float32] = self._model.vectors([self._meaning.text])[0]
         return vector
 
     @cached_property
@@ -173,5 +177,5 @@ class StaticCandidates:
         if stored is None or stored.version != STATIC_TABLE_VERSION:
             return None
         return parse_stored(
-            "static_model", lambda made: parse_static_model(made.weights, made.mean, made.own_rows), stored
+            "static_model", lambda made: parse_static_model(made.weights, made.means, made.own_rows), stored
         )

@@ -13,6 +13,7 @@ from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.models import MULTILINGUAL_MODEL_NAME, PACKAGED_MODEL
 from directory_indexer.embedding.static_table import packaged_rows, tokenise_texts
+from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.runs import Outcome
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 N_FILES = 512
 A_FEW = N_FILES // 8
+GENEROUS = 30.0  # seconds for all candidates to be embedded
 
 
 class Teacher(FakeEmbedder):
@@ -49,6 +51,13 @@ class Teacher(FakeEmbedder):
 class BrokenTeacher(Teacher):
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         raise ProviderError(f"the embedded model failed with {len(texts)} texts")
+
+
+class Translator(Teacher):
+    """Knows a word that no text has."""
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return super().embed_query(text.replace("qilin", "a zebra in the zoo"))
 
 
 @pytest.fixture
@@ -87,6 +96,15 @@ def test_a_few_chunks_are_embedded_to_learn_from_and_their_vectors_kept(make: Ca
     index.run()
     assert model_of(index).n_lessons == len(index.embedder.embedded) == n_embedded(index) == A_FEW
     assert model_of(index).own_rows
+
+
+def test_the_first_candidate_is_near_the_vector_of_the_query_not_its_words(make: Callable[..., Index]) -> None:
+    index = make(Translator())
+    index.write("zoo.md", "A zebra is fed in the zoo at noon.\n")
+    index.run()
+    n_lessons = len(index.embedder.embedded)
+    index.search("qilin", mode=SearchMode.SEMANTIC, embedding_seconds=GENEROUS)
+    assert "zebra" in index.embedder.embedded[n_lessons]
 
 
 def test_another_run_embeds_and_learns_nothing_more(make: Callable[..., Index]) -> None:

@@ -15,6 +15,7 @@ from directory_indexer.embedding.static_table import (
     TrainingData,
     pack_rows,
     packaged_rows,
+    parse_static_model,
     parse_trained_rows,
     static_similarities,
     train_static_model,
@@ -55,6 +56,16 @@ def test_words_of_which_nothing_is_learned_keep_their_rows() -> None:
 
 def test_from_vectors_that_contradict_the_table_nothing_is_learned() -> None:
     assert train_static_model(TEXTS, lessons(sign=-1)).own.tokens.size == 0
+
+
+def test_a_stored_model_keeps_both_means_and_may_lack_the_second() -> None:
+    model = train_static_model(TEXTS, lessons())
+    stored = parse_static_model(model.weights.tobytes(), model.means(), bytes(model.own))
+    assert np.array_equal(stored.mean, model.mean)
+    assert stored.model_mean is not None
+    assert np.array_equal(stored.model_mean, lessons().vectors.mean(axis=0))
+    earlier = parse_static_model(model.weights.tobytes(), model.mean.tobytes(), bytes(model.own))
+    assert earlier.model_mean is None
 
 
 def test_from_no_lessons_nothing_is_learned() -> None:

@@ -228,7 +228,7 @@ class StoredModel(NamedTuple):
 
     version: int
     weights: bytes
-    mean: bytes
+    means: bytes
     own_rows: bytes = b""
     n_lessons: int = 0
 
