@@ -188,7 +188,7 @@ class App:
     @cached_property
     def exporter(self) -> Exporter:
         """The export."""
-        return Exporter(docstore=self.docstore, own=self.policies.walk.own)
+        return Exporter(docstore=self.visible, own=self.policies.walk.own)
 
     @cached_property
     def converter(self) -> Converter:

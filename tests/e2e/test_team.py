@@ -12,6 +12,12 @@ from commands import DIRINDEX, run_command
 from shells import Shell
 from teams import SECRET
 
+from directory_indexer.app import App
+from directory_indexer.collections import Collections
+from directory_indexer.collections.documents import DocumentOperations
+from directory_indexer.config import load_config
+from directory_indexer.core.lock import write_lock
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -53,6 +59,34 @@ def test_a_walk_through_collections_and_documents(shell: Shell, tmp_path: Path) 
     assert shell.json("search", "heron", "--collection", "birds", expect=1)["hits"] == []
     shell.run("collection", "delete", "birds")
     shell.run("search", "heron", "--collection", "birds", expect=1)
+
+
+def test_a_deleted_document_is_gone_for_every_command_while_others_write(shell: Shell) -> None:
+    for bird in ("whinchat", "stonechat"):
+        code = f'def {bird}():\n    return "perches on gorse"\n'
+        shell.run("add", "-", "--create", "--collection", "chats", "--name", f"{bird}.py", stdin=code)
+    (hit,) = shell.json("search", "whinchat", "--mode", "keyword", "--collection", "chats")["hits"]
+    lists = [
+        *(["search", "perches on gorse", "--mode", mode, "--all"] for mode in ("keyword", "semantic", "hybrid")),
+        ["grep", "gorse"],
+        ["symbol", "whinchat"],
+        ["locate"],
+        ["export", "-", "--format", "jsonl"],
+        ["documents", "list"],
+    ]
+    for command in lists:
+        assert "whinchat.py" in shell.run(*command, "--collection", "chats", stdin="whinchat is wrong").stdout, command
+    app = App(load_config(file=None, data_dir=shell.data_dir, environ={}))
+    collections = Collections(app)
+    with write_lock(shell.data_dir / "team/collections/chats/write.lock", wait=False):
+        assert not DocumentOperations(collections).delete("chats", hit["doc_id"], seconds=0)
+        for command in lists:
+            words = (*command, "--collection", "chats")
+            assert "whinchat.py" not in shell.run(*words, expect=None, stdin="whinchat is wrong").stdout, command
+        for command in (["grep", "whinchat"], ["get", hit["path"]], ["outline", hit["path"]]):
+            shell.run(*command, "--collection", "chats", expect=1)
+    collections.close()
+    app.close()
 
 
 def test_collections_are_searched_together_and_apart(shell: Shell) -> None:

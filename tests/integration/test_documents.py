@@ -10,7 +10,11 @@ import threading
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
+from mcp import Client
+from served import Served
+from serving import text_of
 from teams import SECRET, Team
 
 from directory_indexer.collections.background import IngestWorker
@@ -268,6 +272,41 @@ def test_a_document_that_cannot_be_removed_yet_is_gone_for_everybody(team: Team)
         opened.queue.make_keyword_searchable()
     assert [one.doc_id for one in team.verbs.documents("birds").documents] == [late.document.doc_id]
     assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["two.md"]
+
+
+def test_a_deleted_document_is_gone_for_assistants_while_others_write(team: Team) -> None:
+    birds = ("whinchat", "stonechat")
+    sent = [
+        team.add(f"# {bird}\n\nThe {bird} perches on gorse.\n", "birds", filename=f"{bird}.md", wait=Wait.COMPLETE)
+        for bird in birds
+    ]
+    gone, there = (team.search(bird, "birds", mode=SearchMode.KEYWORD)[0].path for bird in birds)
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        *(("search", {"query": "gorse", "mode": mode, "all": True}) for mode in SearchMode),
+        ("grep", {"pattern": "perches"}),
+        ("symbol", {"name": "whinchat"}),
+        ("locate", {"report": "the whinchat perches on gorse"}),
+        ("similar_files", {"path": there}),
+        *(("outline", {"path": path}) for path in (gone, gone.rpartition("/")[0])),
+        *(("get_content", {"path": path}) for path in (gone, "whinchat.md")),
+        ("convert_to_text", {"source": gone}),
+    )
+
+    several, one = {"collections": ["birds"]}, {"collection": "birds"}
+
+    async def answers() -> list[str]:
+        async with Client(served.protocol) as client:
+            results = [
+                await client.call_tool(tool, given | (several if tool == "search" else one)) for tool, given in calls
+            ]
+        return ["" if result.is_error else text_of(result.model_dump()) for result in results]
+
+    place = gone.rpartition("/")[0][-20:]
+    with Served(team) as served:
+        assert all(place in answer for answer in anyio.run(answers))
+        with write_lock(team.data_dir / "team/collections/birds/write.lock", wait=False):
+            assert not team.verbs.delete("birds", sent[0].document.doc_id, seconds=0)
+            assert not [call for call, answer in zip(calls, anyio.run(answers), strict=True) if place in answer]
 
 
 def test_what_is_there_can_be_kept_or_reported(team: Team) -> None:
