@@ -93,6 +93,7 @@ class Run(NamedTuple):
         Only.MODELS,
     ] = None
     next_step: Annotated[str | None, "What to do next.", Only.MODELS] = None
+    left_out: Annotated[int, "Directories that did not fit into the answer.", Only.MODELS] = 0
 
 
 def run_of(record: RunRecord, *, goes_on: bool) -> Run:

@@ -156,6 +156,7 @@ class Budgets:
     SEARCH: Final = 1500
     CONTENT: Final = 4000
     INFO: Final = 1500
+    RUN: Final = 750
     OUTLINE: Final = 600
     READING: Final = 8000
     LEAST: Final = 200

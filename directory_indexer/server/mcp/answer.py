@@ -32,6 +32,7 @@ class ServerAnswer(NamedTuple):
     left_out: Annotated[int, "Directories that did not fit into the answer."] = 0
     run: Annotated[Run | None, "The index run that goes on, or the last one."] = None
     collections: Annotated[tuple[str, ...], "Other collections."] = ()
+    collections_left_out: Annotated[int, "Collections that did not fit into the answer."] = 0
 
 
 MAX_LINKS = 3

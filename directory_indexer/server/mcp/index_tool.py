@@ -17,7 +17,7 @@ from directory_indexer.core.paths import FilePath, display, exact_text, file_pat
 from directory_indexer.server.index_jobs import ENDED_STATES, CollectionJobs, Job, run_covers
 from directory_indexer.server.mcp.answer import Answer
 from directory_indexer.server.mcp.arguments import IndexCall
-from directory_indexer.server.mcp.text import format_run
+from directory_indexer.server.mcp.text import format_run, run_within_budget
 from directory_indexer.server.mcp.tool_results import NoRunError
 from directory_indexer.server.path_resolution import meanings_of_relative_path, require_possible_path
 from directory_indexer.storage.documents.runs import Origin, RunRecord
@@ -129,6 +129,7 @@ class IndexVerbs:
 
 def index_answer(run: Run) -> Answer:
     """Return the answer for a run."""
+    run = run_within_budget(run)
     return Answer(format_run(run), run)
 
 

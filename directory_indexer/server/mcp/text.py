@@ -15,7 +15,7 @@ from directory_indexer.api.hits import Copies, Passage, SearchAnswer, page_range
 from directory_indexer.api.runs import RUNNING, Run
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import well_formed
-from directory_indexer.server.mcp import fits_budget, largest_number_that_fits
+from directory_indexer.server.mcp import Budgets, fits_budget, largest_number_that_fits
 from directory_indexer.server.mcp.answer import ServerAnswer
 from directory_indexer.server.mcp.arguments import ArgumentError, ConvertArguments
 from directory_indexer.storage.documents.runs import Phase
@@ -132,9 +132,21 @@ _NOTHING_INDEXED_TEXT = "Nothing is indexed yet: call index, or ask the user to 
 _PHASES_WITHOUT_COUNTS = frozenset({Phase.STARTING, Phase.WALKING})
 
 
+def run_within_budget(run: Run) -> Run:
+    """Return a run with as many of its directories as fit."""
+
+    def part(n: int) -> Run:
+        return run._replace(directories=run.directories[:n], left_out=len(run.directories) - n)
+
+    n_all = len(run.directories)
+    return part(largest_number_that_fits(n_all, lambda n: fits_budget(part(n), Budgets.RUN, format_run)))
+
+
 def format_run(run: Run) -> str:
     """Format the state of a run as self-contained text."""
-    directories = ", ".join(map(escape_controls, run.directories))
+    directories = ", ".join(map(escape_controls, run.directories)) + (
+        f" and {run.left_out} more" if run.left_out else ""
+    )
     state = f"{run.state}, {run.phase}" if run.state == RUNNING else run.state
     lines = [f"Index run{f' {run.id}' if run.id else ''} of {directories}: {state}. {_format_progress(run)}".rstrip()]
     lines += ["It was started by somebody else and is joined."] if run.joined else []
@@ -169,11 +181,12 @@ def format_server_info(info: ServerAnswer, *, may_index: bool) -> str:
         )
     lines += [f"{info.left_out} more directories do not fit here"] if info.left_out else []
     lines += [f"collections: {', '.join(info.collections)}"] if info.collections else []
+    lines += [f"{info.collections_left_out} more collections do not fit here"] if info.collections_left_out else []
     if info.allowed:
         lines.append(f"index may add: {', '.join(map(escape_controls, info.allowed))}")
     if info.run is not None:
         lines.append(format_run(info.run))
-    if not info.directories:
+    if not info.directories and not info.left_out:
         lines.append(_NOTHING_INDEXED_TEXT if may_index else "Nothing is indexed yet, and another machine does that.")
     return "\n".join(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from directory_indexer import __version__
 from directory_indexer.api import parse_cursor
@@ -23,10 +24,8 @@ from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.server.index_jobs import CollectionJobs
 from directory_indexer.server.mcp import (
     Budgets,
-    count_json_tokens,
     fits_budget,
     largest_number_that_fits,
-    record_to_object,
 )
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer, resource_links
 from directory_indexer.server.mcp.arguments import (
@@ -69,6 +68,7 @@ from directory_indexer.server.mcp.text import (
     format_converted,
     format_search_answer,
     format_server_info,
+    run_within_budget,
 )
 from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.path_resolution import indexed_file_and_lines
@@ -241,20 +241,19 @@ class Tools:
             directories = tuple(map(directory_of, status.report().directories))
             index = index_state(status.summary())
         embedding = self._config.embedding
+        run = self.jobs.of(call.collection).current()
         info = ServerAnswer(
             version=__version__,
-            directories=(),
+            directories=directories,
             allowed=self._allowed,
             model=Model(embedding.model, embedding.provider, None, self._model.state, self._model.message or None),
             index=index,
-            run=self.jobs.of(call.collection).current(),
+            run=run and run_within_budget(run),
             collections=tuple(name for name in self.collections.names() if name != DEFAULT and grants_collection(name)),
         )
-        listed = directories
-        while listed and count_json_tokens(record_to_object(info._replace(directories=listed))) > Budgets.INFO:
-            listed = listed[:-1]
-        info = info._replace(directories=listed, left_out=len(directories) - len(listed))
-        return Answer(format_server_info(info, may_index=may_index), info)
+        format_info = partial(format_server_info, may_index=may_index)
+        answer = _server_answer_within_budget(info, format_info)
+        return Answer(format_info(answer), answer)
 
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Return completions of the path of an indexed file, and their total number."""
@@ -321,6 +320,26 @@ def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens:
         len(lines), lambda n: _fits_budget(_locate_answer_of_lines(whole, lines[:n]), max_tokens)
     )
     return _locate_answer_of_lines(whole, lines[:n_lines])
+
+
+def _server_answer_within_budget(whole: ServerAnswer, format_info: Callable[[ServerAnswer], str]) -> ServerAnswer:
+    """Return as many directories as collections, and more of one where there are no more of the other."""
+    directories, collections = whole.directories, whole.collections
+
+    def part(n_directories: int, n_collections: int) -> ServerAnswer:
+        return whole._replace(
+            directories=directories[:n_directories],
+            left_out=max(len(directories) - n_directories, 0),
+            collections=collections[:n_collections],
+            collections_left_out=max(len(collections) - n_collections, 0),
+        )
+
+    def fits(n_directories: int, n_collections: int) -> bool:
+        return fits_budget(part(n_directories, n_collections), Budgets.INFO, format_info)
+
+    n_each = largest_number_that_fits(max(len(directories), len(collections)), lambda n: fits(n, n))
+    n_directories = largest_number_that_fits(len(directories), lambda n: fits(n, n_each))
+    return part(n_directories, largest_number_that_fits(len(collections), lambda n: fits(n_directories, n)))
 
 
 def format_places(answer: SymbolAnswer | LocateAnswer) -> str:
