@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from commands import DIRINDEX, Process, run_command, start_command
@@ -20,6 +22,11 @@ from directory_indexer.storage.documents.runs import Phase
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 from directory_indexer.storage.vectors.generations import Generations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from directory_indexer.storage.documents.statistics import IndexSummary
 
 
 def _index(docs: Path, data_dir: Path) -> Process:
@@ -62,6 +69,19 @@ def _send_in(phase: Phase, number: signal.Signals, process: Process, data_dir: P
     process.wait()
 
 
+def _kill_when(is_far_enough: Callable[[IndexSummary], bool], process: Process, data_dir: Path) -> None:
+    """Kill a run as soon as the database is far enough."""
+    while not (data_dir / "data.db").exists() or not is_far_enough(_summary(data_dir)):
+        assert not _ends_at_once(process), "it ended before it could be killed"
+    process.kill()
+    process.wait()
+
+
+def _summary(data_dir: Path) -> IndexSummary:
+    with DocStore(data_dir / "data.db").snapshot() as snapshot:
+        return snapshot.overview.summary()
+
+
 def _ends_at_once(process: Process) -> bool:
     """Whether a process ends in a moment, which leaves it the processor that asking again and again would take."""
     with suppress(subprocess.TimeoutExpired):
@@ -93,6 +113,28 @@ def test_after_a_kill_the_next_run_completes_the_index(
     _kill_in(phase, _index(docs, tmp_path), tmp_path)
     assert _index(docs, tmp_path).wait() == 0
     assert _contents(tmp_path) == truth
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+@pytest.mark.parametrize(("count", "n_files", "n_lines"), [("n_files", 400, 1), ("n_embedded", 40, 100)])
+def test_what_was_written_before_a_kill_is_neither_read_nor_embedded_again(
+    tmp_path: Path, count: str, n_files: int, n_lines: int
+) -> None:
+    docs, data_dir = tmp_path / "docs", tmp_path / "data"
+    docs.mkdir()
+    for number in range(n_files):
+        lines = (f"Subject {number * 7919 + at} is treated here, and nothing else.\n" for at in range(n_lines))
+        (docs / f"note{number:03}.md").write_text("".join(lines), encoding="utf-8")
+    words: list[str | Path] = [DIRINDEX, "index", docs, "--data-dir", data_dir, "--json"]
+    environ = {**os.environ, "DIRINDEX_MONITORING__BATCH_SIZE": "5"}
+
+    _kill_when(lambda index: getattr(index, count) > 0, start_command(words, env=environ), data_dir)
+    before = _summary(data_dir)
+    report = json.loads(run_command(words, env=environ).stdout)
+
+    assert getattr(before, count) < getattr(_summary(data_dir), count), "it was killed too late"
+    assert (report["unchanged"], report["added"]) == (before.n_files, n_files - before.n_files)
+    assert report["embedded"] + report["reused"] == _summary(data_dir).n_embedded - before.n_embedded
 
 
 def test_ten_runs_that_open_a_new_index_at_once_make_one(tmp_path: Path) -> None:

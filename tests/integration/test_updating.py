@@ -280,6 +280,26 @@ def test_a_run_that_is_stopped_goes_on_where_it_ended(index: Index, fresh: Fresh
     assert index.contents() == fresh(index)
 
 
+@pytest.mark.parametrize("has_consent", [False, True])
+def test_a_run_that_would_fill_four_fifths_of_the_free_disk_waits_for_consent(
+    index: Index, monkeypatch: pytest.MonkeyPatch, *, has_consent: bool
+) -> None:
+    index.write("soup.md", SOUP)
+    index.run()
+    path = index.write("keys.md", KEYS * 1000)
+    usage = shutil.disk_usage(index.root)
+    needed = 3 * path.stat().st_size  # what the index takes for each byte of text
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=int(needed / 0.81)))
+    if has_consent:
+        assert index.run(options=IndexOptions(has_consent=True)).n_added == 1
+        return
+    with pytest.raises(ConsentNeededError, match="GiB free"):
+        index.run()
+    assert index.names("keys carrots", mode=SearchMode.KEYWORD) == ["soup.md"]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=int(needed / 0.79)))
+    assert index.run().n_added == 1
+
+
 def test_another_way_of_chunking_is_asked_about_and_then_read_again(index: Index) -> None:
     index.write("keys.md", KEYS)
     index.run()
