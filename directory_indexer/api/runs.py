@@ -93,7 +93,7 @@ class Run(NamedTuple):
         Only.MODELS,
     ] = None
     next_step: Annotated[str | None, "What to do next.", Only.MODELS] = None
-    left_out: Annotated[int, "Directories that did not fit into the answer.", Only.MODELS] = 0
+    left_out: Annotated[int | None, "Directories that did not fit into the answer.", Only.MODELS] = None
 
 
 def run_of(record: RunRecord, *, goes_on: bool) -> Run:

@@ -108,7 +108,9 @@ def status_json(report: StatusReport, *, verbose: bool = False, page_bytes: int 
     """Format the state of the index, with `verbose` including skipped files."""
     page = to_json_object(status_answer(report, verbose=verbose))
     n_refused = sum(directory.n_refused for directory in report.directories)
-    lists = {"failures": page["failed"] + n_refused} | ({"skipped_files": page["skipped"]} if verbose else {})
+    lists = {"directories": len(report.directories), "failures": page["failed"] + n_refused}
+    if verbose:
+        lists |= {"skipped_files": page["skipped"], "unreadable_pages": len(report.unreadable)}
     return _truncate_lists(page, lists, page_bytes)
 
 
@@ -136,7 +138,7 @@ def _n_fitting(items: Iterable[object], n_bytes: int, *, at_least: int = 0) -> i
 
 
 def _truncate_lists(page: JsonObject, lists: Mapping[str, int], page_bytes: int) -> str:
-    """Format a page with its lists cut to fit; each has a field with its full length."""
+    """Format a page with its lists cut to fit, the first ones least; the numbers are their full lengths."""
     is_truncated = False
     items = {name: page[name] for name in lists}
     page |= {name: [] for name in lists}

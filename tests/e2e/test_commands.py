@@ -210,6 +210,42 @@ def test_scope_type_and_glob_narrow_a_search(indexed: Shell) -> None:
     assert {hit["path"] for hit in hits} == {str(indexed.docs / "kitchen/soup.md")}
 
 
+def test_files_are_listed_once_passages_whole_and_ranks_with_reasons(shell: Shell) -> None:
+    text = "".join(f"# Part {part}\n\nThe heron waits in part {part}.\n{'It waits. ' * 150}\n\n" for part in range(3))
+    path = shell.write("heron.md", text)
+    shell.write("fox.md", "The fox and the heron.\n")
+    shell.run("index", shell.docs, "--quiet")
+    rows = shell.run("search", "heron", "--files", "--all", "--limit", "9").stdout.splitlines()
+    assert sorted(rows) == ["fox.md", "heron.md"]
+    [hit] = shell.json("search", "heron part 1", "--full", "--limit", "1")["hits"]
+    start, end = hit["start_line"], hit["end_line"]
+    assert hit["path"] == str(path)
+    assert hit["text"].splitlines() == text.splitlines()[start - 1 : end]
+    assert "keyword rank" in shell.run("search", "heron", "--explain").stdout
+
+
+def test_a_tilde_and_a_link_lead_to_the_directory_itself(shell: Shell, home_directory: Path) -> None:
+    (home_directory / "notes").mkdir()
+    (home_directory / "notes/heron.md").write_text("The heron waits.\n")
+    (shell.docs / "link").symlink_to(home_directory / "notes")
+    shell.run("index", "~/notes")
+    assert shell.json("index", "link")["unchanged"] == 1
+    real = os.path.realpath(home_directory / "notes")
+    assert [directory["path"] for directory in shell.json("status")["directories"]] == [real]
+    for place in ("~/notes", "link", f"{shell.docs}/link"):
+        assert [hit["path"] for hit in shell.json("search", "heron", place)["hits"]] == [f"{real}/heron.md"]
+    shell.run("get", "link/heron.md")
+    shell.run("forget", "link", "--yes")
+    assert shell.json("status")["directories"] == []
+
+
+def test_the_rule_that_leaves_a_file_out_is_named(shell: Shell) -> None:
+    shell.write(".gitignore", "# what is made\n*.log\n")
+    shell.write("made.log", "text")
+    path = shell.write("kept.md", "text")
+    assert "made.log  .gitignore:2: *.log" in shell.run("index", path.parent, "--dry-run", "--verbose").stdout
+
+
 def test_slides_that_came_by_mail_are_found_by_it(shell: Shell) -> None:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = "Anna Berg <anna@example.org>", "bob@example.org", "Harbour"

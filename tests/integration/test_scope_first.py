@@ -12,6 +12,7 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search import scope as scopes
 from directory_indexer.search.requests import SearchMode
+from directory_indexer.search.similar import SimilarFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,3 +95,15 @@ def test_files_without_text_take_no_place_of_those_that_changed_last(tmp_path: P
     index.run()
     assert index.names("", since=0.0, limit=2) == ["old.md"]
     index.close()
+
+
+def test_files_that_are_similar_are_looked_for_in_the_directory_alone(crowded: Index) -> None:
+    similar = SimilarFiles(
+        docstore=crowded.docstore,
+        nearest=crowded.nearest,
+        embedder=lambda _: crowded.embedder,
+        parse_policy=crowded.parse_policy,
+    )
+    near, far = file_path(crowded.root / "near/0.md"), file_path(crowded.root / "far")
+    found = similar.find(near, within=(far,), limit=N_WANTED).hits
+    assert sorted(hit.path for hit in found) == sorted(f"{far}/{number}.txt" for number in range(N_WANTED))

@@ -136,7 +136,7 @@ def run_within_budget(run: Run) -> Run:
     """Return a run with as many of its directories as fit."""
 
     def part(n: int) -> Run:
-        return run._replace(directories=run.directories[:n], left_out=len(run.directories) - n)
+        return run._replace(directories=run.directories[:n], left_out=len(run.directories) - n or None)
 
     n_all = len(run.directories)
     return part(largest_number_that_fits(n_all, lambda n: fits_budget(part(n), Budgets.RUN, format_run)))

@@ -44,7 +44,7 @@ from directory_indexer.collections.documents import DocumentPage
 from directory_indexer.collections.ingest import Effect, IngestResult
 from directory_indexer.config import CollectionName
 from directory_indexer.core.errors import ConfigError
-from directory_indexer.core.files import FileFailure, SkippedFile, SkipReason, Stage
+from directory_indexer.core.files import FileFailure, PageKey, Scan, SkippedFile, SkipReason, Stage
 from directory_indexer.core.ids import ChunkId, DocId
 from directory_indexer.core.paths import file_path
 from directory_indexer.core.rights import Right
@@ -354,6 +354,17 @@ def test_failures_that_the_report_itself_left_out_are_told(status_report: Status
     directory = status_report.directories[0]._replace(n_failed=2)
     page = json.loads(status_json(status_report._replace(directories=(directory,))))
     assert (page["failed"], len(page["failures"]), page["truncated"]) == (2, 1, True)
+
+
+def test_directories_and_pages_that_do_not_fit_are_left_out(status_report: StatusReport) -> None:
+    directories = tuple(status_report.directories[0]._replace(path=file_path(f"/home/ann/{n}")) for n in range(2000))
+    scans = tuple((file_path(f"/home/ann/{n}.pdf"), Scan(1, PageKey(b"key"), problem="x" * 500)) for n in range(1000))
+    text = status_json(status_report._replace(directories=directories, unreadable=scans), verbose=True)
+    page = json.loads(text)
+    assert len(text) <= PAGE_BYTES
+    assert page["truncated"]
+    assert 0 < len(page["directories"]) < 2000
+    assert page["files"] == 2000 * 1200
 
 
 def test_skipped_files_share_the_page_with_failures(status_report: StatusReport) -> None:
