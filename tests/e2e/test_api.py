@@ -121,6 +121,29 @@ def test_facets_and_filters_are_those_of_the_tools(server: WebServer, reader: st
     assert server.search("carrots", key=reader, path="/nowhere").status == 404
 
 
+def test_the_same_is_answered_as_on_the_command_line(data_dir: Path, server: WebServer, reader: str) -> None:
+    def printed(*words: str | Path) -> Any:
+        return json.loads(run_command([DIRINDEX, *words, "--json", "--data-dir", data_dir]).stdout)
+
+    def answered(method: str, path: str, body: object = None) -> Any:
+        return server.ask(method, f"/api/v1/{path}", body, key=reader).json
+
+    docs = str(data_dir.parent / "docs")
+    query = {"query": "carrots", "mode": "keyword", "limit": 3, "path": docs}
+    hits, page = answered("POST", "search", query), printed("search", "carrots", docs, "--mode", "keyword", "-n", "3")
+    path, doc_id = hits["hits"][0]["path"], hits["hits"][0]["doc_id"]
+    outline = answered("GET", f"outline?path={path}")
+    pairs = [
+        *zip(hits["hits"], page["hits"], strict=True),
+        (hits["index"], page["index"]),
+        (answered("POST", "grep", {"pattern": "garden [23]", "path": docs}), printed("grep", "garden [23]", docs)),
+        (outline, printed("outline", path)["outlines"][0]),
+        (answered("GET", f"documents/{doc_id}"), printed("get", path)),
+    ]
+    for ours, theirs in pairs:
+        assert {name: ours.get(name, "missing") for name in theirs} == theirs
+
+
 def test_files_are_listed_once_each_and_read_by_their_ids(server: WebServer, reader: str) -> None:
     def ask(cursor: str) -> WebAnswer:
         return server.ask("GET", f"/api/v1/documents?limit=2&cursor={cursor}", key=reader)

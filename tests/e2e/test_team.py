@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
@@ -217,3 +219,22 @@ def test_a_backup_is_made_and_brought_back(shell: Shell, tmp_path: Path) -> None
     shell.run("restore", tmp_path / "backup", "--data-dir", elsewhere)
     assert len(shell.json("search", "heron", "--collection", "birds", "--data-dir", elsewhere)["hits"]) == 1
     assert shell.json("doctor", "--collection", "birds", "--data-dir", elsewhere)["healthy"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_nobody_else_can_read_what_is_kept_whatever_the_umask(shell: Shell) -> None:
+    path = shell.write("heron.md", "The grey heron waits.\n")
+
+    def run(*words: str | Path) -> None:
+        done = subprocess.run([DIRINDEX, *words], umask=0, env=shell.environ, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    run("index", shell.docs)
+    run("add", path, "--create", "--collection", "birds")
+    for collection in ("birds", "default"):
+        run("search", "heron wait", "--collection", collection)
+        run("grep", "heron", "--collection", collection)
+    run("key", "new", "reader")
+    run("backup", shell.data_dir.with_name("backup"))
+    for kept in (shell.data_dir, *shell.data_dir.rglob("*"), *shell.data_dir.with_name("backup").rglob("*")):
+        assert kept.lstat().st_mode & 0o777 == (0o700 if kept.is_dir() else 0o600), kept
