@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -237,6 +238,27 @@ def test_a_tilde_and_a_link_lead_to_the_directory_itself(shell: Shell, home_dire
     shell.run("get", "link/heron.md")
     shell.run("forget", "link", "--yes")
     assert shell.json("status")["directories"] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("search", "kestrel", "--mode", "keyword"),
+        ("search", "kestrel", "--files"),
+        ("grep", "kestrel"),
+        ("symbol", "kestrel"),
+        ("locate",),
+        ("similar", "code/store.py"),
+    ],
+    ids=" ".join,
+)
+def test_a_file_that_came_since_the_last_run_is_in_the_answer_or_said_to_be_missing(
+    indexed: Shell, words: tuple[str, ...]
+) -> None:
+    store = (indexed.docs / "code/store.py").read_text(encoding="utf-8")
+    indexed.write("code/birds.py", f"def kestrel():\n    return 1\n\n\n{store}")
+    done = indexed.run(*words, stdin="kestrel is wrong, see birds.py", expect=None)
+    assert "birds.py" in done.stdout or re.search("changed since|not searchable by meaning yet", done.stderr)
 
 
 def test_the_rule_that_leaves_a_file_out_is_named(shell: Shell) -> None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
-from trees import let_settle
+from mcp import Client
+from served import Served
+from serving import text_of
+from teams import Team
+from trees import let_settle, plant
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from directory_indexer.storage.documents.store import DocStore
 
 LONG_ENOUGH = 100.0
+SAID = "changed since|not searchable by meaning yet"
 
 
 def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> Freshness:
@@ -286,3 +293,36 @@ def test_what_another_run_reads_now_is_said_to_be_on_its_way(index: Index, phase
         freshness = look(index)
     assert freshness.n_missing == 1
     assert freshness.is_arriving is (phase is Phase.READING)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("search", {"query": "kestrel", "mode": "keyword"}),
+        ("grep", {"pattern": "kestrel"}),
+        ("symbol", {"name": "kestrel"}),
+        ("locate", {"report": "kestrel is wrong, see birds.py"}),
+        ("similar_files", {"path": "soup.md"}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_assistant_is_answered_by_what_came_since_the_last_run(
+    tmp_path: Path, tool: str, given: dict[str, object]
+) -> None:
+    team = Team(tmp_path / "data")
+    docs = plant(tmp_path / "docs", {"soup.md": "The kestrel is no soup.\n"})
+    team.app.runs.indexer.index([str(docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
+    plant(docs, {"birds.py": "def kestrel():\n    return 'The kestrel is no soup.'\n"})
+
+    async def answer() -> str:
+        async with Client(served.protocol) as client:
+            return text_of((await client.call_tool(tool, given)).model_dump())
+
+    with Served(team) as served:
+        text = anyio.run(answer)
+        body = json.dumps({"pattern": "kestrel"}).encode()
+        plant(docs, {"hawks.md": "No kestrel is a hawk.\n"})
+        lines = served.ask("POST", "/api/v1/grep", body=body).json
+    team.close()
+    assert re.search(f"birds.py|{SAID}", text)
+    assert re.search(f"hawks.md|{SAID}", json.dumps(lines))
