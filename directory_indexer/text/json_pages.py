@@ -14,6 +14,7 @@ from directory_indexer.core.lazy import lazily
 
 with lazily:
     from directory_indexer.api import Position
+    from directory_indexer.api.collections import documents_answer
     from directory_indexer.api.contents import grep_answer, matching_file, text_answer
     from directory_indexer.api.hits import facets_answer, passage_of, search_answer
     from directory_indexer.api.reports import (
@@ -21,6 +22,7 @@ with lazily:
     )
     from directory_indexer.api.runs import plan_answer, run_report
     from directory_indexer.api.status import status_answer
+    from directory_indexer.collections.documents import DocumentPage
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import IndexReport, WorkEstimate
     from directory_indexer.indexing.status import StatusReport
@@ -91,6 +93,19 @@ def index_json(report: IndexReport, *, page_bytes: int = PAGE_BYTES) -> str:
 def record_json(record: tuple[Any, ...]) -> str:
     """Format a record that is always small, or has its own paging."""
     return json.dumps(to_json_object(record))
+
+
+def documents_json(page: DocumentPage, *, page_bytes: int = PAGE_BYTES) -> str:
+    """Format the documents that were sent, as many as fit, and where the rest begins."""
+    answer = documents_answer(page)
+    empty = answer._replace(documents=(), next_cursor=None)
+    n_fitting = _n_fitting(
+        map(to_json_object, answer.documents), _bytes_left(to_json_object(empty), page_bytes), at_least=1
+    )
+    if n_fitting < len(answer.documents):
+        documents = answer.documents[:n_fitting]
+        answer = answer._replace(documents=documents, next_cursor=documents[-1].doc_id)
+    return record_json(answer)
 
 
 def endpoint_json(endpoint: str | None) -> str:

@@ -28,7 +28,6 @@ with lazily:
         DeletedAnswer,
         SentAnswers,
         document_entry,
-        documents_answer,
         sent_answer,
     )
     from directory_indexer.collections import Collections
@@ -68,7 +67,7 @@ def list_documents(call: ListDocumentsCall) -> None:
         state=State(call.state) if call.state else None,
     )
     if call.as_json:
-        output.record(documents_answer(page))
+        output.data(json_pages.documents_json(page))
         return
     output.lines(document_lines(map(document_entry, page.documents)))
     if not page.documents and not (call.state or call.cursor):

@@ -67,6 +67,7 @@ from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.index_reports import index_lines
 from directory_indexer.text.json_pages import (
     PAGE_BYTES,
+    documents_json,
     get_json,
     grep_json,
     index_json,
@@ -365,6 +366,17 @@ def test_directories_and_pages_that_do_not_fit_are_left_out(status_report: Statu
     assert page["truncated"]
     assert 0 < len(page["directories"]) < 2000
     assert page["files"] == 2000 * 1200
+
+
+def test_documents_that_do_not_fit_are_left_to_the_next_page() -> None:
+    metadata = json.dumps({"note": "x" * 1000})
+    sent = tuple(SENT._replace(doc_id=DocId(f"{n:024}"), metadata=metadata) for n in range(1000))
+    text = documents_json(DocumentPage(sent, ""))
+    page = json.loads(text)
+    assert len(text) <= PAGE_BYTES
+    assert 100 < len(page["documents"]) < 200
+    assert page["next_cursor"] == page["documents"][-1]["doc_id"]
+    assert json.loads(documents_json(DocumentPage(sent[:2], "")))["next_cursor"] is None
 
 
 def test_skipped_files_share_the_page_with_failures(status_report: StatusReport) -> None:
