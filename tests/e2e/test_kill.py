@@ -172,7 +172,8 @@ def test_a_run_without_enough_open_files_says_so_and_the_next_one_completes(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGINT")
-def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("interrupt", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path, interrupt: signal.Signals) -> None:
     hostile = tmp_path / "hostile"
     hostile.mkdir()
     for number in range(40):
@@ -183,7 +184,7 @@ def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path) -> None:
 
     with pytest.raises(subprocess.TimeoutExpired):
         run.wait(timeout=1)
-    _send_in(Phase.READING, signal.SIGINT, run, tmp_path / "data")
+    _send_in(Phase.READING, interrupt, run, tmp_path / "data")
 
     assert run.returncode == 130
     with DocStore(tmp_path / "data" / "data.db").snapshot() as snapshot:
