@@ -261,6 +261,33 @@ def test_a_file_that_came_since_the_last_run_is_in_the_answer_or_said_to_be_miss
     assert "birds.py" in done.stdout or re.search("changed since|not searchable by meaning yet", done.stderr)
 
 
+def test_what_an_answer_may_miss_is_said_once_on_a_terminal_below_the_hits(shell: Shell) -> None:
+    shell.write("heron.md", "The heron waits.\n")
+    shell.write("broken.ipynb", '{"cells": [')
+    shell.run("index", shell.docs, expect=1)
+
+    def shown(*words: str) -> str:
+        command = [DIRINDEX, "search", *words, "--color", "always"]
+        streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.run(command, env=shell.environ, cwd=shell.docs, check=False, **streams).stdout
+
+    first = shown("heron")
+    assert -1 < first.find("heron.md") < first.find("1 file that failed")
+    assert "1 file that failed" not in shown("heron")
+    assert "1 file that failed" in shown("heron", "--verbose")
+    assert "1 file that failed" in shown("bittern", "--mode", "keyword")
+
+
+def test_what_an_answer_may_miss_is_said_to_every_program(shell: Shell) -> None:
+    shell.write("heron.md", "The heron waits.\n")
+    shell.write("broken.ipynb", '{"cells": [')
+    shell.run("index", shell.docs, expect=1)
+    for command in (("search", "heron"), ("grep", "heron")):
+        for _ in range(2):
+            assert any("1 file that failed" in note for note in shell.json(*command)["notes"])
+            assert "1 file that failed" in shell.run(*command).stderr
+
+
 def test_the_rule_that_leaves_a_file_out_is_named(shell: Shell) -> None:
     shell.write(".gitignore", "# what is made\n*.log\n")
     shell.write("made.log", "text")
