@@ -267,9 +267,9 @@ def test_what_an_answer_may_miss_is_said_once_on_a_terminal_below_the_hits(shell
     shell.run("index", shell.docs, expect=1)
 
     def shown(*words: str) -> str:
-        command = [DIRINDEX, "search", *words, "--color", "always"]
+        command: list[str | Path] = [DIRINDEX, "search", *words, "--color", "always"]
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.run(command, env=shell.environ, cwd=shell.docs, check=False, **streams).stdout
+        return str(subprocess.run(command, env=shell.environ, cwd=shell.docs, check=False, **streams).stdout)
 
     first = shown("heron")
     assert -1 < first.find("heron.md") < first.find("1 file that failed")
