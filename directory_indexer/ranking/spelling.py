@@ -208,10 +208,7 @@ def _doubtful_words(query: Query) -> dict[str, str]:
         for word in query.words
         if not word.is_name
         for token in word.tokens
-        if len(token) >= _MIN_LENGTH
-        and token.isalpha()
-        and token not in exact
-        and not is_function_word(token, query.language)
+        if may_be_misspelt(token) and token not in exact and not is_function_word(token, query.language)
     }
 
 
@@ -225,6 +222,11 @@ def _unknown_words(query: Query, doubtful: dict[str, str], vocabulary: SpellingV
             and not plan_inflected_term(token, languages, vocabulary).term.n_chunks
         ):
             yield token
+
+
+def may_be_misspelt(word: str) -> bool:
+    """Whether a word consists of letters, and of enough of them."""
+    return len(word) >= _MIN_LENGTH and word.isalpha()
 
 
 def nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:

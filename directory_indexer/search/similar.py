@@ -72,19 +72,17 @@ class SimilarFiles:
         self._embedder = embedder
         self._parse_policy = parse_policy
 
-    def find(
-        self, path: FilePath, *, within: tuple[FilePath, ...], limit: int, only_good: bool = False
-    ) -> SearchResult:
+    def find(self, path: FilePath, *, within: tuple[FilePath, ...], limit: int) -> SearchResult:
         """Rank files by how near their passages are to those of the file at `path`, averaged over its passages.
 
-        With `only_good`, files as far as unrelated ones are left out if others are nearer.
+        Files as far as unrelated ones are left out if others are nearer.
 
         Raises:
             UsageError: the file is neither indexed nor readable as text.
             NotIndexedError: nothing is indexed where the request looks.
             IndexMismatchError: the vectors of the index stem from another model.
         """
-        request = SearchRequest(query=display(path), scope=within, limit=limit, only_good=only_good)
+        request = SearchRequest(query=display(path), scope=within, limit=limit)
         with recorded_query(self._docstore.path):
             return self._docstore.read(lambda snapshot: self._find(snapshot, path, request))
 
@@ -98,8 +96,8 @@ class SimilarFiles:
         ]
         ranked = _rank_files(snapshot, list(zip(passages, hits_by_passage, strict=True)), scope, exclude=path)
         is_weak = _is_weak(snapshot, ranked)
-        cuts = request.only_good and not is_weak and _cosine_model(snapshot).scale is not None
-        hits = [hit for hit in ranked if hit.score >= _MIN_GOOD_SCORE] if cuts else ranked
+        is_cut = not is_weak and _cosine_model(snapshot).scale is not None
+        hits = [hit for hit in ranked if hit.score >= _MIN_GOOD_SCORE] if is_cut else ranked
         shown_hits = hits[: request.limit]
         return SearchResult(
             request,
@@ -107,7 +105,6 @@ class SimilarFiles:
             notes=tuple(embedding_warnings(snapshot, [scope])),
             is_truncated=len(hits) > request.limit,
             is_weak=is_weak,
-            was_cut=len(hits) < len(ranked),
             summary=snapshot.overview.summary(),
             state=snapshot.overview.state_id(),
         )

@@ -24,7 +24,7 @@ from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.ranking.analyzer import query_words
-    from directory_indexer.ranking.spelling import nearest_word
+    from directory_indexer.ranking.spelling import may_be_misspelt, nearest_word
     from directory_indexer.ranking.word_forms import fts_phrase
     from directory_indexer.search.locating import heading_names
 
@@ -146,8 +146,11 @@ def _nearest_name(snapshot: Snapshot, request: SymbolRequest) -> str:
     """Return the name in a heading whose words are those of a name, as far as the index has them, else the nearest."""
     typed = query_words(request.name)
     known = snapshot.words.known(typed)
-    words = [word if word in known else nearest_word(word, snapshot.words) or "" for word in typed]
-    if not all(words):
+    words = [
+        word if word in known else (may_be_misspelt(word) and nearest_word(word, snapshot.words)) or ""
+        for word in typed
+    ]
+    if not words or not all(words):
         return ""
     ranked = snapshot.words.ranked(f"heading : {fts_phrase(tuple(words))}", file_ids_json=None, limit=_MAX_HEADINGS)
     chunks = snapshot.chunks.by_id(id_ for id_, _ in ranked).values()

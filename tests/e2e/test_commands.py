@@ -583,10 +583,10 @@ def test_similar_compares_files_that_are_not_indexed(indexed: Shell, tmp_path: P
 def test_similar_leaves_out_what_is_as_far_as_an_unrelated_file(indexed: Shell, tmp_path: Path) -> None:
     other = tmp_path / "stew.md"
     other.write_text("A stew of carrots and potatoes, cooked for hours.\n", encoding="utf-8")
-    shown, everything = indexed.json("similar", other), indexed.json("similar", other, "--all")
-    near = [hit["path"] for hit in everything["hits"] if hit["score"] >= 0.3]
-    assert [hit["path"] for hit in shown["hits"]] == near != [hit["path"] for hit in everything["hits"]]
-    assert (shown["weaker_left_out"], everything["weaker_left_out"]) == (True, False)
+    scores = [hit["score"] for hit in indexed.json("similar", other)["hits"]]
+    n_others = indexed.json("status")["files"] - 1
+    assert 0 < len(scores) < n_others
+    assert min(scores) >= 0.3
 
 
 def test_where_no_file_is_similar_the_answer_says_so(indexed: Shell, tmp_path: Path) -> None:

@@ -144,8 +144,19 @@ def test_texts_are_the_same_in_json_and_over_mcp(shell: Shell, client: RawClient
     assert "author: Ann Baker" in text_of(client.call("get_content", path=path))
 
 
-def test_similar_files_are_the_same_in_json_and_over_mcp(shell: Shell, client: RawClient) -> None:
-    path = shell.docs / "soup.txt"
+@pytest.fixture
+def stew(shell: Shell) -> Iterator[Path]:
+    """A file similar to two others."""
+    copies = [shell.write(f"stew{n}.txt", f"Boil carrots and ginger in {n} pots.\n") for n in range(3)]
+    shell.run("index", shell.docs)
+    yield copies[0]
+    for copy in copies:
+        copy.unlink()
+    shell.run("index", shell.docs)
+
+
+def test_similar_files_are_the_same_in_json_and_over_mcp(shell: Shell, client: RawClient, stew: Path) -> None:
+    path = stew
     in_json = shell.json("similar", path)
     over_mcp = structure_of(client, "similar_files", path=str(path), max_tokens=9000)
     assert_same(over_mcp["hits"], in_json["hits"])

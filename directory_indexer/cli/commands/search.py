@@ -329,9 +329,6 @@ class SimilarCall(VerboseCall):
     limit: Annotated[int, Option(("--limit", "-n"), "Maximum number of files.", minimum=1, maximum=1000)] = (
         _DEFAULT_LIMIT
     )
-    show_all: Annotated[bool, Option(("--all", "-a"), "Also show files that score no better than unrelated ones.")] = (
-        False
-    )
     cursor: Cursor = ""
     collection: InCollection = ""
     no_server: NoServer = False
@@ -347,9 +344,9 @@ def similar(call: SimilarCall) -> ExitCode:
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     within = tuple(dict.fromkeys(map(resolved_path, call.paths)))
     like = resolved_path(call.file)
-    position = parse_cursor(call.cursor, question=("similar", like, call.show_all, *within))
+    position = parse_cursor(call.cursor, question=("similar", like, *within))
     notes = app.refresh(within)
-    unpaged = app.similar_files.find(like, within=within, limit=position.limit(call.limit), only_good=not call.show_all)
+    unpaged = app.similar_files.find(like, within=within, limit=position.limit(call.limit))
     result = position.rest(unpaged._replace(notes=(*notes, *unpaged.notes)), limit=call.limit)
     show_result(
         result,
