@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 _SECTOR = 512
@@ -11,7 +11,10 @@ _PER_TABLE = _SECTOR // 4
 _FREE, _END, _FAT = 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 _STORAGE, _STREAM, _ROOT = 1, 2, 5
 _FORMATS_BYTES = 512
-"""The size of a page of character formats."""
+"""The size of a page of formats."""
+
+_PROPERTIES_AT = 0xF8
+"""The place of the last properties in a page of formats, in words of two bytes."""
 
 _SMALLEST = 4096
 """What is smaller would have to lie in a stream of small streams."""
@@ -118,10 +121,11 @@ def _string(text: str) -> bytes:
     return struct.pack("<II", 30, len(written)) + written + bytes(-len(written) % 4)
 
 
-def word_stream(text: str, superscript: tuple[int, int] = (0, 0)) -> dict[str, bytes]:
+def word_stream(text: str, superscript: tuple[int, int] = (0, 0), *, levels: Sequence[int] = ()) -> dict[str, bytes]:
     """Write the streams of a Word document of one piece of text, of which paragraphs end with CR.
 
-    The characters from the one of `superscript` to the other are raised.
+    The characters from the one of `superscript` to the other are raised. With `levels`, the paragraphs are items of a
+    list at these levels.
     """
     start = 0x800
     fib = bytearray(start)
@@ -137,9 +141,13 @@ def word_stream(text: str, superscript: tuple[int, int] = (0, 0)) -> dict[str, b
     struct.pack_into("<II", fib, 0x1A2, 0, len(table))
     main = bytearray(fib + text.encode("utf-16-le"))
     bounds = [start + 2 * at for at in (0, *superscript, len(text))]
-    raised = _formats(bounds, bytes([0, 0xF8, 0]), struct.pack("<BHB", 3, 0x2A48, 1))
-    plain = _formats([bounds[0], bounds[-1]], b"\xf8".ljust(13, b"\0"), struct.pack("<BH", 2, 0))
-    for field, page in ((0xFA, raised), (0x102, plain)):
+    raised = _formats(bounds, bytes([0, _PROPERTIES_AT, 0]), struct.pack("<BHB", 3, 0x2A48, 1))
+    ends = [start + 2 * at for at, character in enumerate(text, 1) if character == "\r"] if levels else [bounds[-1]]
+    styles = [struct.pack("<BHHBHH", 5, 0, 0x260A, level, 0x460B, 1) for level in levels] or [bytes([2, 0, 0])]
+    words = [_PROPERTIES_AT - 5 * number for number in range(len(styles))]
+    places = b"".join(bytes([word]).ljust(13, b"\0") for word in words)
+    paragraphs = _formats([start, *ends], places, b"".join(reversed(styles)), first=2 * words[-1])
+    for field, page in ((0xFA, raised), (0x102, paragraphs)):
         struct.pack_into("<II", main, field, len(table), 12)
         main += bytes(-len(main) % _FORMATS_BYTES)
         table += struct.pack("<III", bounds[0], bounds[-1], len(main) // _FORMATS_BYTES)
@@ -147,10 +155,10 @@ def word_stream(text: str, superscript: tuple[int, int] = (0, 0)) -> dict[str, b
     return {"WordDocument": bytes(main), "1Table": table}
 
 
-def _formats(bounds: list[int], places: bytes, properties: bytes) -> bytes:
+def _formats(bounds: list[int], places: bytes, properties: bytes, *, first: int = 2 * _PROPERTIES_AT) -> bytes:
     """Write a page with the formats of runs of text, of which all that are not plain have the same."""
     page = struct.pack(f"<{len(bounds)}I", *bounds) + places
-    return (page.ljust(0x1F0, b"\0") + properties).ljust(_FORMATS_BYTES - 1, b"\0") + bytes([len(bounds) - 1])
+    return (page.ljust(first, b"\0") + properties).ljust(_FORMATS_BYTES - 1, b"\0") + bytes([len(bounds) - 1])
 
 
 def workbook_stream(name: str, cells: Mapping[tuple[int, int], str | float], *, password: bool = False) -> bytes:
@@ -178,24 +186,46 @@ def _record(kind: int, content: bytes) -> bytes:
     return struct.pack("<HH", kind, len(content)) + content
 
 
-def slides_streams(*titles: str, box: str = "") -> dict[str, bytes]:
-    """Write the streams of a presentation, of which each slide has a title, and maybe a box with a text."""
-    text = _atom(0xF9F, struct.pack("<I", 4)) + _atom(0xFA0, box.encode("utf-16-le"))
-    boxes = _atom(0xF00D, text, version=15) if box else b""
+def slides_streams(
+    *titles: str, box: str = "", footer: str = "", footers: Sequence[str] = (), notes: Sequence[str] = ()
+) -> dict[str, bytes]:
+    """Write the streams of a presentation, of which each slide has a title, and maybe a box with a text.
+
+    `footer` is that of all slides, `footers` are those of each. The page of notes of each slide has a box with `notes`
+    and one with what all have, `Draft`.
+    """
+    boxes = _text_box(4, box) if box else b""
+    footers = footers or [""] * len(titles)
     listed = b"".join(
         _atom(0x3F3, struct.pack("<IIiII", number + 2, 0, 1, 256 + number, 0))
         + _atom(0xF9F, struct.pack("<I", 0))
         + _atom(0xFA0, title.encode("utf-16-le"))
         for number, title in enumerate(titles)
     )
-    document = _atom(0x3E8, _atom(0x3E9, bytes(40), version=1) + _atom(0xFF0, listed, version=15), version=15)
-    parts = [document, *(_atom(0x3EE, _atom(0x3EF, bytes(24), version=2) + boxes, version=15) for _ in titles)]
+    head = _atom(0x3E9, bytes(40), version=1) + _footer(footer)
+    document = _atom(0x3E8, head + _atom(0xFF0, listed, version=15), version=15)
+    slides = [_atom(0x3EF, bytes(24), version=2) + boxes + _footer(text) for text in footers]
+    pages = [
+        _atom(0x3F1, struct.pack("<II", 256 + number, 0), version=1) + _text_box(2, text) + _text_box(4, "Draft")
+        for number, text in enumerate(notes)
+    ]
+    parts = [document]
+    parts += [_atom(kind, page, version=15) for kind, all_ in ((0x3EE, slides), (0x3F0, pages)) for page in all_]
     offsets = [sum(map(len, parts[:index])) for index in range(len(parts))]
     persist_at = sum(map(len, parts))
     persist = _atom(0x1772, struct.pack(f"<I{len(parts)}I", len(parts) << 20 | 1, *offsets))
     edit = _atom(0xFF5, struct.pack("<IHBBIIII", 256, 0, 0, 3, 0, persist_at, 1, len(parts) + 1) + bytes(4))
     user = _atom(0xFF6, struct.pack("<IIIHHBBH", 20, 0xE391C05F, persist_at + len(persist), 0, 0x3F4, 3, 0, 0))
     return {"PowerPoint Document": b"".join(parts) + persist + edit, "Current User": user}
+
+
+def _text_box(kind: int, text: str) -> bytes:
+    written = _atom(0xF9F, struct.pack("<I", kind)) + _atom(0xFA0, text.encode("utf-16-le"))
+    return _atom(0xF00D, written, version=15)
+
+
+def _footer(text: str) -> bytes:
+    return _atom(0xFD9, _atom(0xFBA, text.encode("utf-16-le"), version=2 << 4), version=15) if text else b""
 
 
 def _atom(kind: int, content: bytes, *, version: int = 0) -> bytes:

@@ -33,7 +33,7 @@ _Node: TypeAlias = dict[str, Any]
 _HEADERS_AND_FOOTERS: Final = tuple(
     f"{which}{part}" for part in ("header", "footer") for which in ("", "first_page_", "even_page_")
 )
-_CONTENTS: Final = ("content", "items", "rows", "cells")
+_CONTENTS: Final = ("content", "items", "rows", "cells", "nested")
 _INLINE: Final = frozenset({"text", "line_break", "image"})
 
 _MESSAGE_CHARACTERS: Final = 150
@@ -148,10 +148,12 @@ def _write_nodes(nodes: Iterable[_Node], draft: Draft) -> None:
             write(node, draft)
 
 
-def _write_list(node: _Node, draft: Draft) -> None:
+def _write_list(node: _Node, draft: Draft, depth: int = 0) -> None:
     for number, item in enumerate(node.get("items", ()), node.get("start_number") or 1):
         mark = f"{number}." if node.get("ordered") else "-"
-        draft.item("  " * node.get("level", 0) + mark, _text(item))
+        draft.item("  " * depth + mark, _text({"content": item["content"]}))
+        if nested := item.get("nested"):
+            _write_list(nested, draft, depth + 1)
 
 
 def _write_table(node: _Node, draft: Draft) -> None:

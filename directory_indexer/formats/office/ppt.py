@@ -1,5 +1,7 @@
 """PowerPoint presentations from before 2007: each slide is a page with its title, text, notes and comments.
 
+A header or footer, which may belong to all pages, is written once, as is a text box that is on each page of notes.
+
 Fast saves append changes and keep the former content: each save has a directory that locates its objects, and refers to
 the save before it.
 """
@@ -39,6 +41,7 @@ SLIDE: Final = 0x3EE
 NOTES: Final = 0x3F0
 NOTES_OF: Final = 0x3F1
 COMMENT: Final = 0x2EE0
+HEADERS_AND_FOOTERS: Final = 0xFD9
 
 _HEADER: Final = struct.Struct("<HHI")
 _CURRENT_USER: Final = struct.Struct("<12xII")
@@ -67,9 +70,12 @@ def read_ppt(stream: bytes, current_user: bytes) -> Document:
     slides = list(_slides(stream, document, records_by_number))
     notes = _notes(stream, records_by_number)
     draft = Draft()
+    of_all_pages = dict.fromkeys(_headers_and_footers(stream, document))
     for page, slide in enumerate(slides, 1):
         draft.page(page)
         _write_slide(slide.texts, draft)
+        for text in slide.headers_and_footers if page > 1 else (*slide.headers_and_footers, *of_all_pages):
+            draft.paragraph(text)
         if notes_of_slide := notes.get(slide.slide_id):
             draft.paragraph("\n".join(("Notes:", *notes_of_slide)))
         for comment in slide.comments:
@@ -140,6 +146,7 @@ class _Slide(NamedTuple):
 
     slide_id: int
     texts: list[_Text]
+    headers_and_footers: list[str]
     comments: list[str]
 
 
@@ -151,13 +158,16 @@ def _last_document(stream: bytes) -> Record | None:
 def _slides(stream: bytes, document: Record, records_by_number: dict[int, Record]) -> Iterator[_Slide]:
     """Yield the slides in order: their outlines are in the document, all other texts with the slide."""
     seen_starts: set[int] = set()
+    seen_edges = set(_headers_and_footers(stream, document))
     for number, slide_id, texts in _outlines(stream, document):
         slide = records_by_number.get(number)
         if slide is None or slide.kind != SLIDE or slide.start in seen_starts:
-            yield _Slide(slide_id, texts, [])
+            yield _Slide(slide_id, texts, [], [])
             continue
         seen_starts.add(slide.start)
-        yield _Slide(slide_id, [*texts, *_texts(stream, slide)], list(_comments(stream, slide)))
+        edges = [text for text in _headers_and_footers(stream, slide) if text not in seen_edges]
+        seen_edges.update(edges)
+        yield _Slide(slide_id, [*texts, *_texts(stream, slide)], edges, list(_comments(stream, slide)))
 
 
 def _outlines(stream: bytes, document: Record) -> Iterator[tuple[int, int, list[_Text]]]:
@@ -188,6 +198,15 @@ def _text_boxes(stream: bytes, box_records: Iterator[Record] | list[Record]) -> 
             yield _Text(kind, _decode_text(stream, record))
 
 
+def _headers_and_footers(stream: bytes, container: Record) -> Iterator[str]:
+    """Yield the headers, footers and fixed dates of a slide, or those that the document has for all pages."""
+    for edges in records(stream, container.start, container.end):
+        if edges.kind == HEADERS_AND_FOOTERS:
+            for string in records(stream, edges.start, edges.end):
+                if string.kind == STRING and (text := _decode_text(stream, string).strip()):
+                    yield text
+
+
 def _comments(stream: bytes, slide: Record) -> Iterator[str]:
     for comment in all_records(stream, slide.start, slide.end):
         if comment.kind == COMMENT:
@@ -202,13 +221,24 @@ def _comments(stream: bytes, slide: Record) -> Iterator[str]:
 def _notes(stream: bytes, records_by_number: dict[int, Record]) -> dict[int, list[str]]:
     """Return the speaker notes by the id of their slide."""
     notes: dict[int, list[str]] = {}
+    seen_boxes = {""}
     for page in {record.start: record for record in records_by_number.values() if record.kind == NOTES}.values():
         notes_of = next((record for record in records(stream, page.start, page.end) if record.kind == NOTES_OF), None)
         if notes_of and _size(notes_of) >= _UINT32.size:
             [slide_id] = _UINT32.unpack_from(stream, notes_of.start)
-            texts = [text.replace("\r", "\n").strip() for kind, text in _texts(stream, page) if kind == _NOTES_TEXT]
-            notes.setdefault(slide_id, []).extend(filter(None, texts))
+            notes.setdefault(slide_id, []).extend(_texts_of_notes(stream, page, seen_boxes))
     return notes
+
+
+def _texts_of_notes(stream: bytes, page: Record, seen_boxes: set[str]) -> Iterator[str]:
+    """Yield the notes on a page, and its other texts unless they were seen."""
+    for kind, text in _texts(stream, page):
+        lines = text.replace("\r", "\n").strip()
+        if kind == _NOTES_TEXT and lines:
+            yield lines
+        elif kind == _OTHER_TEXT and not lines.endswith(_FIELD_PLACEHOLDER) and lines not in seen_boxes:
+            seen_boxes.add(lines)
+            yield lines
 
 
 def _write_slide(texts: list[_Text], draft: Draft) -> None:

@@ -42,6 +42,11 @@ def test_a_raised_mark_is_no_part_of_a_word() -> None:
     assert read(ole(word_stream("on 10 m2 of it\r", superscript=(7, 8))), "a.doc").text == "on 10 m2 of it\n"
 
 
+def test_a_document_has_the_items_of_nested_lists() -> None:
+    text = read(ole(word_stream("fruit\rpear\rwild pear\rnuts\r", levels=(0, 1, 2, 0))), "a.doc").text
+    assert text == "- fruit\n  - pear\n    - wild pear\n- nuts\n"
+
+
 def test_a_presentation_has_its_slides_as_pages() -> None:
     document = read(ole(slides_streams("One", "Two")))
     assert document.sections == (Section(0, ("One",), 1), Section(5, ("Two",), 2))
@@ -51,6 +56,16 @@ def test_a_presentation_has_its_slides_as_pages() -> None:
 def test_text_that_stands_on_a_slide_alone_is_found() -> None:
     document = read(ole(slides_streams("One", "Two", box="First line\rSecond line\r*")))
     assert document.text == "One\n\nFirst line\nSecond line\n\nTwo\n\nFirst line\nSecond line\n"
+
+
+def test_a_footer_of_slides_is_written_once() -> None:
+    document = read(ole(slides_streams("One", "Two", footer="Heron Ltd", footers=("Heron Ltd", "Draft of May"))))
+    assert document.text == "One\n\nHeron Ltd\n\nTwo\n\nDraft of May\n"
+
+
+def test_all_texts_on_pages_of_notes_are_found_those_on_each_page_once() -> None:
+    document = read(ole(slides_streams("One", "Two", notes=("first", "second"))))
+    assert document.text == "One\n\nNotes:\nfirst\nDraft\n\nTwo\n\nNotes:\nsecond\n"
 
 
 def test_the_state_that_a_presentation_names_counts() -> None:
