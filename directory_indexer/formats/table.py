@@ -197,7 +197,7 @@ FORMATS: Final[dict[str, Format]] = {
     ),
     "org": Format("docs", "org", Decoded(extract_markup)),
     "pages": Format("docs", "pages", extract_iwork, is_isolated=True, sniff=is_iwork, header=_ZIP_HEADER),
-    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=10),
+    "pdf": Format("docs", "pdf", open=open_pdf, sniff=_is_pdf, header=_PDF_HEADER, version=11),
     "ppt": Format("docs", "ppt pps", extract_ole, is_isolated=True, sniff=is_ppt, header=_OLE_HEADER, version=2),
     "pptx": Format(
         "docs", "pptx pptm ppsx ppsm potx potm", open=open_ooxml, sniff=is_pptx, header=_OFFICE_HEADER, version=7

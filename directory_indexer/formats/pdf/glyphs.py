@@ -1,8 +1,8 @@
 """Text that must be read glyph by glyph, and characters without Unicode values.
 
-Raised or lowered marks show in the sizes and baselines of glyphs; letter-spaced words, and the order of numbers in a
-right-to-left line, show in their positions. Reading all glyphs would double the time of a page, so only lines whose
-text hints at it are read again.
+Raised or lowered marks show in the sizes and baselines of glyphs; letter-spaced words, the end of a word behind a
+ligature, and the order of numbers in a right-to-left line, show in their positions. Reading all glyphs would double the
+time of a page, so only lines whose text hints at it are read again.
 
 Characters without Unicode values are decoded from their codes in the font if that yields writing: fonts lose their
 character map but keep an order. The codes are those of ASCII, those of private use with the same last byte, or glyph
@@ -46,6 +46,13 @@ _MAY_BE_MARK: Final = re.compile(
 """A number raised behind or before a word, or lowered behind a chemical symbol, or a trade mark."""
 
 _BEGINNING_OF_NOTE: Final = re.compile(r"^([a-z]) ?(?=[^\W\d_a-z])", re.MULTILINE)
+
+_MAY_END_WORD: Final = re.compile(r"\ufb00(?=\w)(?!e[cr]|ort|set|s\b)")
+"""The ligature ff within what is no common word (different, effect, buffer, effort, offset): MuPDF inserts no space
+behind it."""
+
+_MIN_WORD_GAP: Final = 0.15
+"""The gap at which MuPDF inserts a space, as a share of the size."""
 
 _ASCII_WORD: Final = re.compile(r"[0-9A-Za-z]")
 _RIGHT_TO_LEFT: Final = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -194,11 +201,13 @@ def _repair_arabic_map(pdf: Any, xref: int, *, has_unknown: bool) -> bool:
 
 
 def _needs_positions(text: str) -> bool:
-    return _LETTER_SPACED.search(text) is not None or _is_bidirectional(text)
+    if _LETTER_SPACED.search(text):
+        return True
+    return not text.isascii() and (_MAY_END_WORD.search(text) is not None or _is_bidirectional(text))
 
 
 def _is_bidirectional(text: str) -> bool:
-    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
+    return _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
 
 
 class _Glyph(NamedTuple):
@@ -249,7 +258,18 @@ def _text_of(glyphs: Sequence[_Glyph]) -> str:
     if any(_RIGHT_TO_LEFT.match(glyph.character) for glyph in glyphs):
         return _in_logical_order(glyphs)
     text = "".join(glyph.character for glyph in glyphs)
+    if _MAY_END_WORD.search(text):
+        glyphs = list(_with_spaces(glyphs))
     return _with_marks_apart(_without_letter_spacing(glyphs) if _LETTER_SPACED.search(text) else glyphs)
+
+
+def _with_spaces(glyphs: Sequence[_Glyph]) -> Iterator[_Glyph]:
+    """Yield the glyphs with a space where a gap follows a ligature."""
+    for glyph, following in pairwise((*glyphs, glyphs[-1])):
+        yield glyph
+        is_gap = following.left - glyph.right > _MIN_WORD_GAP * glyph.size
+        if is_gap and glyph.character == "\ufb00" and not following.character.isspace():
+            yield glyph._replace(character=" ", left=glyph.right, right=following.left, is_synthetic=True)
 
 
 class _Span(NamedTuple):

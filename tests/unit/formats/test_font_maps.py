@@ -1,4 +1,4 @@
-"""Arabic letters whose forms are not in the character map of their font are read."""
+"""Text in fonts whose character map lacks letters, or has ligatures, is read."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ FONT = (
 PAIRS = "<0005> <fe9f>\n<0007> <fedd>\n<0009> <fee0>\n<000b> <fe98>\n<000d> <fee4>\n<000f> <fec9>\n"
 
 
-def printed(glyphs: list[int], character_map: str) -> bytes:
-    """Write a page on which a word in Latin letters stands above glyphs of a font, from left to right."""
+def printed(glyphs: list[int], character_map: str, after_gap: list[int] | None = None) -> bytes:
+    """Write a page on which a word in Latin letters stands above glyphs of a font, from left to right.
+
+    There is a gap before those `after_gap`.
+    """
     with pymupdf.open() as pdf:
         page = pdf.new_page()
         font_map, font, text = (pdf.get_new_xref() for _ in range(3))
@@ -27,8 +30,9 @@ def printed(glyphs: list[int], character_map: str) -> bytes:
             pdf.update_object(xref, "<<>>")
         pdf.update_stream(font_map, character_map.encode())
         pdf.update_object(font, FONT.format(font_map))
-        codes = "".join(f"{glyph:04x}" for glyph in glyphs)
-        words = "BT /Latin 12 Tf 50 700 Td (Agenda) Tj ET", f"BT /Arabic 12 Tf 50 600 Td <{codes}> Tj ET"
+        codes, codes_after_gap = ("".join(f"{glyph:04x}" for glyph in part) for part in (glyphs, after_gap or []))
+        shown = f"[<{codes}> -300 <{codes_after_gap}>] TJ"
+        words = "BT /Latin 12 Tf 50 700 Td (Agenda) Tj ET", f"BT /Arabic 12 Tf 50 600 Td {shown} ET"
         pdf.update_stream(text, "\n".join(words).encode())
         latin = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
         pdf.xref_set_key(page.xref, "Resources", f"<</Font<</Latin {latin}/Arabic {font} 0 R>>>>")
@@ -74,3 +78,12 @@ def test_lam_with_alef_stands_in_the_order_of_reading(letters: str, *, is_form: 
     document = extract_pdf(printed([*word, 4, 5, 6, 4, *word] if is_numbered else word, character_map))
     whole = f"\u0633{typed}\u0645"
     assert document.text.split() == ["Agenda", *([whole, "47", whole] if is_numbered else [whole])]
+
+
+def test_a_word_that_ends_with_a_ligature_is_parted_from_the_next() -> None:
+    character_map = (
+        "1 begincodespacerange\n<0000> <ffff>\nendcodespacerange\n"
+        "5 beginbfchar\n<0001> <006f>\n<0002> <fb00>\n<0003> <0062>\n<0004> <0065>\n<0005> <0079>\nendbfchar\nendcmap\n"
+    )
+    assert extract_pdf(printed([1, 2], character_map, [3, 5])).text.split() == ["Agenda", "off", "by"]
+    assert extract_pdf(printed([3, 1, 2, 1, 4], character_map)).text.split() == ["Agenda", "boffoe"]
