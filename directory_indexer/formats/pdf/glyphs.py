@@ -100,14 +100,14 @@ def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
 
     `page` is their MuPDF text page, and `text` all of its text.
     """
-    may_be_mark = _mark_pattern(text)
-    if not (may_be_mark.search(text) or _needs_positions(text)):
+    hints = [hints_at for hints_at in (_mark_pattern(text).search, _needs_positions) if hints_at(text)]
+    if not hints:
         return
     candidates = {
         (number, index): line
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
-        if may_be_mark.search(line["text"]) or _needs_positions(line["text"])
+        if any(hints_at(line["text"]) for hints_at in hints)
     }
     for place, printed in _lines_of(page, candidates):
         line = candidates[place]
