@@ -268,12 +268,17 @@ def _spans_of(line: Any) -> list[_Span]:
 
 
 def _characters(line: Any) -> Iterator[_Span]:
+    for character, baseline in _placed(line):
+        yield _Span(chr(character.c), round(character.size, 1), baseline)
+
+
+def _placed(line: Any) -> Iterator[tuple[Any, float]]:
+    """Yield the MuPDF characters of a line with their baselines; to follow the links spares the wrappers of PyMuPDF."""
     character, direction = line.first_char, line.dir
     horizontal, vertical = direction.x, direction.y
     while character:
         origin = character.origin
-        baseline = horizontal * origin.y - (vertical * origin.x if vertical else 0)
-        yield _Span(chr(character.c), round(character.size, 1), round(baseline, 1))
+        yield character, round(horizontal * origin.y - (vertical * origin.x if vertical else 0), 1)
         character = character.next
 
 
@@ -283,18 +288,11 @@ def _joined(characters: Iterable[_Span]) -> Iterator[_Span]:
 
 
 def _glyphs_of(line: Any) -> list[_Glyph]:
-    glyphs: list[_Glyph] = []
-    character = line.first_char
-    while character:
-        glyphs.append(_glyph(character, line.dir))
-        character = character.next
-    return glyphs
+    return [_glyph(character, baseline) for character, baseline in _placed(line)]
 
 
-def _glyph(character: Any, direction: Any) -> _Glyph:
-    quad, origin = character.quad, character.origin
-    baseline = round(direction.x * origin.y - direction.y * origin.x, 1)
-    is_synthetic = bool(character.flags & _SYNTHETIC_FLAG)
+def _glyph(character: Any, baseline: float) -> _Glyph:
+    quad, is_synthetic = character.quad, bool(character.flags & _SYNTHETIC_FLAG)
     return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, baseline, round(character.size, 1), is_synthetic)
 
 
