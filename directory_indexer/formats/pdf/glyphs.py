@@ -264,12 +264,16 @@ def _spans_of(line: Any) -> list[_Span]:
     size, y = character.size, character.origin.y
     while character and character.size == size and character.origin.y == y:
         character = character.next
-    return list(_joined(_characters(line))) if character else []
-
-
-def _characters(line: Any) -> Iterator[_Span]:
-    for character, baseline in _placed(line):
-        yield _Span(chr(character.c), round(character.size, 1), baseline)
+    if not character:
+        return []
+    spans: list[_Span] = []
+    text, style = "", (0.0, 0.0)
+    for placed, baseline in _placed(line):
+        if (round(placed.size, 1), baseline) != style:
+            spans.append(_Span(text, *style))
+            text, style = "", (round(placed.size, 1), baseline)
+        text += chr(placed.c)
+    return [*spans[1:], _Span(text, *style)]
 
 
 def _placed(line: Any) -> Iterator[tuple[Any, float]]:
