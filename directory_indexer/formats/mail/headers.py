@@ -41,8 +41,10 @@ class Headers(NamedTuple):
 
     def all_people(self, name: str) -> list[str]:
         """Return all people in a header: `Ada Lovelace <ada@example.org>`."""
+        if not (raw := self.raw.get(name)):
+            return []
         try:
-            pairs = getaddresses([_decode_raw_bytes(self.raw.get(name, ""), self.charset)])
+            pairs = getaddresses([_decode_raw_bytes(raw, self.charset)])
         except (*_DAMAGED, AttributeError, RecursionError):
             return []
         return [_format_person(decode_header_text(person), address) for person, address in pairs]
@@ -86,6 +88,8 @@ class Headers(NamedTuple):
 
 def decode_header_text(raw: str, charset: str = "") -> str:
     """Decode a header: its encoded words (RFC 2047), and raw bytes, which are mostly in `charset`."""
+    if raw.isascii() and "=?" not in raw:
+        return _UNFOLDED.sub(" ", raw) if "\n" in raw else raw
     try:
         pieces = decode_header(_UNFOLDED.sub(" ", _decode_raw_bytes(raw, charset)))
     except _DAMAGED:
