@@ -167,8 +167,8 @@ FORMATS: Final[dict[str, Format]] = {
     "docx": Format("docs", "docx docm dotx dotm", open=open_ooxml, sniff=is_docx, header=_OFFICE_HEADER, version=9),
     # It has the headers of a message, so it comes before that.
     "mhtml": Format("docs", "mhtml mht", extract_web_archive, opening=_WEB_ARCHIVE, version=8),
-    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=8),
-    "emlx": Format("docs", "emlx", open=open_apple_message, version=8),
+    "email": Format("docs", "eml", open=open_message, opening=_MESSAGE, aliases="mail message", version=9),
+    "emlx": Format("docs", "emlx", open=open_apple_message, version=9),
     "epub": Format("docs", "epub", open=open_epub, sniff=is_epub, header=_ZIP_HEADER, version=6),
     "fictionbook": Format("docs", "fb2", Decoded(extract_fiction_book), opening=_FICTION_BOOK, version=3),
     "html": Format("docs", "html htm xhtml shtml", Decoded(extract_html), aliases="xhtml", opening=_HTML, version=9),

@@ -47,6 +47,9 @@ _REPORT_TYPES: Final = frozenset(
 _WORD: Final = re.compile(r"\w+")
 _ADDRESS: Final = re.compile(r"\b(?:https?://|mailto:|cid:)\S+", re.IGNORECASE)
 _MIN_WORDS: Final = 2
+_END_OF_BLOCK: Final = re.compile(r"</(?:p|div|li|h[1-6]|tr|table|blockquote)\s*>|<br\b[^<>]*>", re.IGNORECASE)
+"""What ends a line of a message: its source often has all in one line."""
+
 _SIGNATURE: Final = "-- "
 _UUENCODED: Final = re.compile(
     r"(?m)^begin [0-7]{3,4} ([^\n]{1,255})\n((M(?=[ -`]{60}))?(?:[ -`]{1,90}+(?:\n|\Z))++)(?:end[ \t]*$|(?(3)\Z|(?!)))"
@@ -229,7 +232,7 @@ class _Parts:
     def _text_body(self, part: Message, kind: str) -> str:
         text = _decoded_text(part, self._budget)
         if kind == "text/html":
-            return _squeeze_blank_lines(extract_html(text, "html").text)
+            return _squeeze_blank_lines(extract_html(_END_OF_BLOCK.sub(r"\g<0>\n", text), "html").text)
         text = _UUENCODED.sub(self._attach_uuencoded, text) if "begin " in text else text
         return _join_flowed_lines(text) if _is_flowed(part) else text
 
@@ -259,19 +262,20 @@ class _Parts:
 
 
 def _lines_with(words: set[str], text: str) -> list[str]:
-    """Return the lines of a text that have any of its own words; none if these are few."""
-    if len(words) <= _MIN_WORDS:
-        return []
-    return [line for line in text.split("\n") if not words.isdisjoint(_distinct_words(line))]
+    """Return the lines of a text that have any of its own words."""
+    return [line for line in text.split("\n") if not words.isdisjoint(_distinct_words(line))] if words else []
 
 
 def _distinct_words(text: str) -> set[str]:
-    return set(_WORD.findall(_ADDRESS.sub(" ", text).lower()))
+    text = text.lower()
+    has_addresses = any(sign in text for sign in ("://", "mailto:", "cid:"))
+    return set(_WORD.findall(_ADDRESS.sub(" ", text) if has_addresses else text))
 
 
 def _is_flowed(part: Message) -> bool:
     """Whether lines are joined without the blank at their end (RFC 3676, DelSp); elsewhere that blank does no harm."""
-    return _parameter(lambda: str(part.get_param("delsp", ""))).lower() == "yes"
+    may_be = "delsp" in str(part.get("content-type", "")).lower()
+    return may_be and _parameter(lambda: str(part.get_param("delsp", ""))).lower() == "yes"
 
 
 def _join_flowed_lines(text: str) -> str:
@@ -301,9 +305,11 @@ def _format_report(part: Message) -> str:
 def _is_attached(part: Message, kind: str) -> bool:
     if part.is_multipart():
         return False
-    return (
-        part.get_content_disposition() == "attachment" or bool(_parameter(part.get_filename)) or kind not in _BODY_TYPES
-    )
+    if kind not in _BODY_TYPES:
+        return True
+    headers = f"{part.get('content-disposition', '')} {part.get('content-type', '')}".lower()
+    is_named = "name" in headers and bool(_parameter(part.get_filename))
+    return is_named or ("attachment" in headers and part.get_content_disposition() == "attachment")
 
 
 def _parameter(read: Callable[[], str | None]) -> str:

@@ -124,13 +124,20 @@ def test_parameters_against_the_rules_say_nothing() -> None:
 
 
 def test_of_a_body_in_two_forms_the_plain_one_is_read() -> None:
-    message = mail("In plain words.\n")
-    message.add_alternative("<p>In HTML.</p>", subtype="html")
+    message = mail("The aviary is closed.\n")
+    message.add_alternative("<p>The <b>aviary</b> is closed.</p>", subtype="html")
+
+    assert read(message.as_bytes())[0].text.count("aviary") == 1
+
+
+def test_of_a_body_in_two_forms_a_line_of_the_other_with_another_word_is_read() -> None:
+    message = mail("The aviary is closed.\nWith regards\n")
+    message.add_alternative("<p>The aviary is closed.</p><p>With regards</p><p>Kea Takahe</p>", subtype="html")
 
     text = read(message.as_bytes())[0].text
 
-    assert "In plain words." in text
-    assert "HTML" not in text
+    assert text.count("aviary") == text.count("regards") == 1
+    assert "\nKea Takahe\n" in f"{text}\n"
 
 
 def test_of_a_body_in_two_forms_that_say_different_things_both_are_read() -> None:
