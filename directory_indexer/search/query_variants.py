@@ -55,13 +55,13 @@ def parse_prefix_query(snapshot: Snapshot, text: str) -> PrefixQuery | None:
     if name := _parse_prefix_of_name(snapshot, text, query_words(piece)):
         return name
     before = text[: len(text) - len(word[0])]
-    if len(word[0]) < _MIN_PREFIX_LENGTH:
+    tokens = query_words(word[0])
+    is_word = bool(snapshot.words.known(tokens))
+    if len(word[0]) < (_MIN_PREFIX_LENGTH if is_word else _MIN_PREFIX_LENGTH_OF_UNKNOWN):
         query = parse_query(before)
         return None if query.is_empty else PrefixQuery(query)
-    tokens = query_words(word[0])
     if len(tokens) != 1 or not snapshot.words.starting_with(tokens[0], limit=1):
         return None
-    is_word = bool(snapshot.words.known(tokens))
     return PrefixQuery(parse_query(f"{before} {word[0]}*"), f'"{tokens[0]}" *', is_word)
 
 
@@ -160,6 +160,9 @@ def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> 
 _MIN_WORDS_OF_NAME: Final = 2
 _MIN_PREFIX_LENGTH: Final = 3
 """A shorter prefix matches too many words."""
+
+_MIN_PREFIX_LENGTH_OF_UNKNOWN: Final = 2
+"""Of what is no word of the index, and would find nothing."""
 
 _LAST_PIECE: Final = r'[^\s"]*\Z'
 _LAST_WORD: Final = r"[^\W_]+\Z"
