@@ -19,6 +19,9 @@ from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple, cast
 
+from directory_indexer.ranking.analyzer import split_into_words
+from directory_indexer.ranking.languages import NAMES, function_words
+
 
 def language_of_document(text: str) -> str:
     """Return the language of prose, as the first part of its BCP 47 tag; "" where it is not certain.
@@ -30,11 +33,27 @@ def language_of_document(text: str) -> str:
     sample = "".join(_prose(text[:_MAX_EXAMINED]))
     if len(sample) < _MIN_CHARACTERS:
         return ""
+    if len(sample) <= _FIRST_CHARACTERS:
+        return _language_of_sentence(sample)
     first = guess_language(sample[:_FIRST_CHARACTERS])
     if first.lead >= _OBVIOUS_LEAD:
         return first.language
     guess = guess_language(sample)
     return guess.language if guess.lead >= _CERTAIN_LEAD else ""
+
+
+def _language_of_sentence(sample: str) -> str:
+    """Return the language of a short text, whose names weigh as much as its words: function words are evidence, too."""
+    guess = guess_language(sample)
+    own, english = (function_words(language) for language in (NAMES.get(guess.language, ""), "english"))
+    words = split_into_words(sample)
+    n_own = sum(word in own and (word not in english or own == english) for word in words)
+    n_english = sum(word in english and word not in own for word in words)
+    evidence = guess.lead * math.sqrt(len(sample))
+    if n_english > n_own:
+        return "en" if n_english > 1 and not n_own and evidence < _PLAIN_EVIDENCE else ""
+    is_certain = guess.lead >= _CERTAIN_LEAD and evidence >= (_LEAST_EVIDENCE if n_own else _PLAIN_EVIDENCE)
+    return guess.language if is_certain else ""
 
 
 def _prose(text: str) -> Iterator[str]:
@@ -152,6 +171,14 @@ _MIN_CHARACTERS: Final = 20
 _MIN_BLANKS: Final = 3
 _WITHOUT_BLANKS: Final = "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]"
 _CERTAIN_LEAD: Final = 4.0
+_LEAST_EVIDENCE: Final = 20.0
+_PLAIN_EVIDENCE: Final = 160.0
+"""The lead times the square root of the length of a short text, with function words of its language and without.
+
+Of 900 English texts of 10 words, 0.2 % are taken for another language, 2.9 % by the lead alone; of 5 words, 0.3 and
+14 %.
+"""
+
 _FIRST_CHARACTERS: Final = 260
 _OBVIOUS_LEAD: Final = 8.0
 """Of 2,897 manual pages and notes, 2,531 have this lead after so few characters; 6 of these differ by all 600."""

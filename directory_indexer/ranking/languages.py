@@ -51,7 +51,12 @@ def differs_in_language(code: str, *, than: str) -> bool:
 
 def is_function_word(word: str, language: str) -> bool:
     """Whether a word of a language is a function word, which says nothing about the subject of a text."""
-    return word in _FILLERS.get(language, ())
+    return word in function_words(language)
+
+
+def function_words(language: str) -> frozenset[str]:
+    """Return the function words of a language; none if they are not known."""
+    return _FILLERS.get(language, frozenset())
 
 
 CODES: Final = {

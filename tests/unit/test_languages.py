@@ -41,6 +41,21 @@ def test_a_sentence_is_recognised(language: str, text: str) -> None:
     assert language_of_document(text.upper()) == language
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The lantern burns a litre an hour.", "en"),
+        ("Voucher for Ana Sousa and Lars Lund: two nights at the hotel", "en"),
+        ("Mbappe Haaland Ronaldo Modric", ""),
+        ("La lanterne consomme un litre de pétrole par heure et il faut la remplir.", "fr"),
+        ("Die Laterne verbrennt in der Stunde einen Liter Öl, also bitte nachfüllen.", "de"),
+        ("La linterna quema un litro de aceite por hora y hay que llenarla.", "es"),
+    ],
+)
+def test_a_short_text_needs_more_evidence(text: str, language: str) -> None:
+    assert language_of_document(text) == language
+
+
 def test_prose_among_code_is_recognised() -> None:
     code = "const x = { a: 1, b: [2, 3] };\nreturn x.map((y) => y + 1);\n" * 10
     assert language_of_document(f"# Notiz\n\n```js\n{code}```\n\n{ARTICLE_1['de']}\n") == "de"
