@@ -211,6 +211,7 @@ def _output_of(path: str, option: str, data: str) -> str:
             check=True,
             stdin=subprocess.DEVNULL,
             cwd=NEUTRAL_DIRECTORY,
+            start_new_session=True,  # else Ctrl+C of this process would end it, too, as if it were broken
             env={"PATH": os.defpath, "LC_ALL": "C.UTF-8", **_data_variable(data)},
         )
     except (OSError, subprocess.SubprocessError) as error:

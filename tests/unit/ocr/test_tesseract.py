@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 import pymupdf
@@ -61,6 +62,16 @@ def test_a_page_too_short_to_tell_is_read_in_all_languages(standin: Standin) -> 
     assert (found.engine, found.confidence) == ("tesseract 5.3.0 (eng+deu)", 0.96)
     engine.recognise(raster(picture(ENGLISH)))
     assert [languages for _, languages, _, _ in standin.calls] == ["eng", "eng+deu", "eng"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal interrupts the processes of a session")
+def test_ctrl_c_does_not_reach_the_command_that_is_asked(tmp_path: Path) -> None:
+    command = tmp_path / "tesseract"
+    command.write_text(f"#!{sys.executable}\nimport os\nprint('tesseract', os.getsid(0))\n")
+    command.chmod(0o755)
+    found = installed_tesseract(str(command))
+    assert found is not None
+    assert found.version != str(os.getsid(0))
 
 
 def test_a_command_that_is_not_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
