@@ -146,7 +146,8 @@ def embedding_warnings(
         yield Note(note, NoteKind.EMBEDDING)
         return
     holders = _holder_ids(scopes)
-    if n_waiting := snapshot.chunks.count_waiting(holders):
+    n_waiting = snapshot.chunks.count_waiting(holders)
+    if n_waiting > (len(making.embedded) if making else 0):
         n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
         are_covered = bool(making and making.embedded) and snapshot.static_vectors.exist()

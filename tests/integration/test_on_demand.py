@@ -161,6 +161,14 @@ def test_an_answer_counts_the_passages_embedded_for_its_query(waiting: Index) ->
     assert said.endswith(" of them were embedded for this query")
 
 
+def test_nothing_is_missing_once_all_of_the_scope_is_embedded(waiting: Index) -> None:
+    scope = (file_path(f"{waiting.root}/soup.md"),)
+    answer = waiting.searcher.search(SearchRequest("carrots", scope=scope, embedding_seconds=GENEROUS))
+    assert [hit.path for hit in answer.hits] == [f"{waiting.root}/soup.md"]
+    assert waiting.embedder.embedded
+    assert answer.degraded == ()
+
+
 def test_the_next_run_takes_over_what_searches_made(waiting: Index) -> None:
     names(waiting, "carrots")
     made = set(waiting.embedder.embedded)
