@@ -284,7 +284,9 @@ def describe_writer(docstore: DocStore, *, except_run_id: int | None = None) -> 
         done, total = progress.chunks_done, progress.chunks_total
     percentage = f", {100 * done // total} %" if total else ""
     command = " ".join(["dirindex", run.verb, *map(display, run.directories)])
-    return f"process {run.pid} on {run.host} is writing to the index: {command} ({progress.phase}{percentage})"
+    return (
+        f"process {run.pid} on {run.host} is writing to the index: {command} ({progress.phase.description}{percentage})"
+    )
 
 
 @contextlib.contextmanager

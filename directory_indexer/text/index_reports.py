@@ -30,7 +30,6 @@ from directory_indexer.text.formatting import (
     size,
     time_ago,
 )
-from directory_indexer.text.progress import phase_name
 from directory_indexer.text.reports import (
     FACT_WIDTH,
     FEW,
@@ -151,7 +150,7 @@ def plan_lines(
     yield fact_line("by meaning", f"about {count(estimate.n_tokens, 'token')} to read with {estimate.space_name}")
     for work in estimate.redone:
         yield fact_line("to redo", work)
-    yield line(Span("nothing was written", Style.NOTE))
+    yield line(Span("no file was read, and the index is as it was", Style.NOTE))
 
 
 def _plan_of_root_lines(plan: Plan, *, paths: PathStyle, verbose: bool) -> Iterator[Line]:
@@ -318,7 +317,7 @@ def _format_running(run: RunRecord, *, now: float) -> str:
     notice = f", {run.message}" if run.message else ""
     process = f"process {run.pid} on {run.host}"
     started = f"started {time_ago(run.started_at, now=now)}"
-    return f"{phase_name(progress.phase)}{share_done}{notice}, {started} ({process}){silence}"
+    return f"{progress.phase.description}{share_done}{notice}, {started} ({process}){silence}"
 
 
 def _format_paused(run: PausedRun, paths: PathStyle) -> str:

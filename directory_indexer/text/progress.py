@@ -111,11 +111,6 @@ def progress_details(progress: RunProgress, pace: Pace) -> str:
     return ", ".join(_details(progress, pace))
 
 
-def phase_name(phase: Phase) -> str:
-    """Return the name of a phase for people."""
-    return _PHASE_NAMES.get(phase, phase)
-
-
 class IndexSteps:
     """The three steps of an index run as a user sees them, and the results of those that are completed.
 
@@ -139,7 +134,7 @@ class IndexSteps:
         """The current step."""
         phase = self._last.phase
         names = _STEP_NAMES if _STEP_NAMES[Phase.COVERING] in dict(self.completed) else _STEP_NAMES_WITHOUT_COVERING
-        return names.get(phase, phase_name(phase))
+        return names.get(phase, phase.description)
 
     @property
     def hint(self) -> str:
@@ -175,7 +170,7 @@ class ProgressLines:
         if begins_to_wait or silent >= _LINE_SECONDS or (has_advanced and silent >= _SETTLED_SECONDS):
             self._written_at, self._written_share = now, share
             parts = (progress_headline(progress, pace), progress_details(progress, pace))
-            self._write(f"{phase_name(progress.phase)}: {', '.join(part for part in parts if part)}")
+            self._write(f"{progress.phase.description}: {', '.join(part for part in parts if part)}")
 
 
 def _format_rounded(seconds: int) -> str:
@@ -206,14 +201,6 @@ def _file_details(progress: RunProgress, pace: Pace) -> Iterator[str]:
         if pace.per_second:
             yield f"{size(pace.per_second)}/s"
 
-
-_PHASE_NAMES = {
-    Phase.WALKING: "looking for files",
-    Phase.COVERING: "preparing search by meaning",
-    Phase.RECOGNISING: "OCR",
-    Phase.EMBEDDING: "improving search by meaning",
-    Phase.MERGING: "saving",
-}
 
 _STEP_NAMES = {
     Phase.READING: "1/3 reading",

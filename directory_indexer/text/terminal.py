@@ -26,7 +26,6 @@ from directory_indexer.text.progress import (
     IndexSteps,
     Pace,
     PaceMeter,
-    phase_name,
     progress_details,
     progress_headline,
     work_of,
@@ -140,7 +139,7 @@ def progress_display(
 ) -> Group:
     """Return the display of a run: completed steps, the current one with a moving bar, details and advice below it."""
     completed, work = steps.completed if steps else (), work_of(progress)
-    name = steps.name if steps else phase_name(progress.phase)
+    name = steps.name if steps else progress.phase.description
     width = max(len(step) for step in (name, *dict(completed)))
     above = [Text(f"{step.ljust(width)} {result}", style=_STYLES[Style.GOOD]) for step, result in completed]
     grid = Table.grid(padding=(0, 1), expand=True)

@@ -476,10 +476,12 @@ def test_who_waits_or_may_not_wait_is_told_who_writes_and_how_far_it_is(index: I
     index.run()
     with index.docstore.transaction() as transaction:
         run_id = transaction.runs.start(RunRequest(Verb.INDEX, [FilePath("/docs")]), pid=4711, host="elsewhere")
-        transaction.runs.update(run_id, RunProgress(Phase.READING, files_done=30, files_total=40))
+        transaction.runs.update(run_id, RunProgress(Phase.COVERING, chunks_done=30, chunks_total=40))
     waited: list[RunProgress] = []
     with write_lock(index.data_dir / "write.lock", wait=False):
-        with pytest.raises(LockedError, match=r"process 4711 .* dirindex index /docs \(reading, 75 %\)"):
+        with pytest.raises(
+            LockedError, match=r"process 4711 .* dirindex index /docs \(preparing search by meaning, 75 %\)"
+        ):
             index.run()
         with pytest.raises(LockedError):
             index.indexer.index(

@@ -147,6 +147,11 @@ class Phase(StrEnum):
     DONE = "done"
 
     @property
+    def description(self) -> str:
+        """The phase in the words of a user."""
+        return _PHASE_DESCRIPTIONS.get(self, self)
+
+    @property
     def is_measured_in_chunks(self) -> bool:
         """Whether progress is measured in chunks and not in files."""
         return self in {Phase.COVERING, Phase.EMBEDDING, Phase.COPYING}
@@ -155,6 +160,15 @@ class Phase(StrEnum):
     def yields_lock(self) -> bool:
         """Whether a run yields the write lock between two batches."""
         return self in {Phase.RECOGNISING, Phase.EMBEDDING}
+
+
+_PHASE_DESCRIPTIONS = {
+    Phase.WALKING: "looking for files",
+    Phase.COVERING: "preparing search by meaning",
+    Phase.RECOGNISING: "OCR",
+    Phase.EMBEDDING: "improving search by meaning",
+    Phase.MERGING: "saving",
+}
 
 
 class Outcome(StrEnum):

@@ -191,7 +191,7 @@ def test_a_plan_adds_up_and_names_what_would_change(plans: list[Plan], estimate:
         "remove     ~/notes/old.md",
         "fail       ~/notes/scan.pdf  page 3 cannot be read",
         "by meaning about 768 tokens to read with ollama/nomic-embed-text with 'search_document: '",
-        "nothing was written",
+        "no file was read, and the index is as it was",
     ]
 
 
