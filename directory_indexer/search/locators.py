@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, unquote_path
 from directory_indexer.search.outlines import Outline, directory_outline, file_outline
-from directory_indexer.search.texts import Selection, Unit
+from directory_indexer.search.texts import Selection, Unit, reason_of_missing_text
 from directory_indexer.storage.documents.store import Snapshot
 
 _RANGE = re.compile(r"(?P<path>.+)(?P<mark>[:@])(?P<first>\d{1,9})(?P<open>-)?(?P<last>\d{1,9})?", re.DOTALL)
@@ -82,15 +82,8 @@ def outline_of(snapshot: Snapshot, path: FilePath, heading: str = "") -> Outline
         return file_outline(snapshot, path, heading)
     tree = directory_outline(snapshot, path)
     if not tree.n_files:
-        raise NotIndexedError(f"nothing of {display(path)} is indexed", hint=_reason_of_missing_text(snapshot, path))
+        raise NotIndexedError(f"nothing of {display(path)} is indexed", hint=reason_of_missing_text(snapshot, path))
     return tree
-
-
-def _reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
-    known = snapshot.files.get(path)
-    if known is None:
-        return "dirindex status lists the indexed directories"
-    return known.why_without_text
 
 
 def _split_at_hash_signs(text: str) -> Iterator[tuple[str, str]]:

@@ -25,6 +25,7 @@ from directory_indexer.search.coverage_warnings import embedding_warnings, requi
 from directory_indexer.search.hits import add_document_facts, copies_in_scope, hit_of
 from directory_indexer.search.requests import EXCERPT_CHARS, Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.scope import Scope, resolve_scope
+from directory_indexer.search.texts import suggest_namesake
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.vectors import VectorHit
@@ -116,7 +117,7 @@ class SimilarFiles:
             return spread_evenly(
                 [_Passage(indexed.chunk, known[indexed.chunk_id]) for indexed in stored if indexed.chunk_id in known]
             )
-        *_, outcome = parse_all([ParseRequest(_readable_file(path), None)], self._parse_policy)
+        *_, outcome = parse_all([ParseRequest(_readable_file(snapshot, path), None)], self._parse_policy)
         match outcome:
             case ParsedFile(chunks=()):
                 raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER_HINT)
@@ -149,14 +150,15 @@ def _cosine_model(snapshot: Snapshot) -> Model:
     return OTHER_MODEL if space is None else cosine_parameters(space)
 
 
-def _readable_file(path: FilePath) -> SourceFile:
+def _readable_file(snapshot: Snapshot, path: FilePath) -> SourceFile:
     if os.path.isdir(os_path(path)):
         raise UsageError(f"{display(path)} is a directory", hint="name a file in it")
     try:
         return source_file(path)
     except OSError as error:
+        hint = suggest_namesake(snapshot, path) or "check the path"
         reason = (error.strerror or type(error).__name__).lower()
-        raise UsageError(f"{display(path)} cannot be read: {reason}", hint="check the path") from error
+        raise UsageError(f"{display(path)} cannot be read: {reason}", hint=hint) from error
 
 
 def _rank_files(

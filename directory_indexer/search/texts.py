@@ -75,7 +75,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
     stored = snapshot.chunks.of_file(path)
     if not stored:
         raise NotIndexedError(
-            f"the index holds no text of {display(path)}", hint=_reason_of_missing_text(snapshot, path)
+            f"the index holds no text of {display(path)}", hint=reason_of_missing_text(snapshot, path)
         )
     chunks = [indexed.chunk for indexed in stored]
     whole = join_chunks(chunks)
@@ -172,15 +172,16 @@ def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
         return OnDisk.CHANGED
 
 
-def _reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
+def reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
+    """Return why the index holds no text of a path, or which file may be meant."""
     known = snapshot.files.get(path)
     if known is None and snapshot.files.holds(path):
         return "it is a directory: name a file in it"
     if known is None and (commits := _commits_with_prefix(snapshot, path)):
         others = f", or one of {len(commits) - 1} others" if commits[1:] else ""
         return f"a commit is named in full: {display(commits[0])}{others}"
-    if known is None and (named := _namesake(snapshot, path)):
-        return f"did you mean {display(named)}?"
+    if known is None and (suggestion := suggest_namesake(snapshot, path)):
+        return suggestion
     if known is None:
         is_gone = snapshot.is_local and not os.path.lexists(os_path(path))
         return f"{'there is no such file; ' if is_gone else ''}dirindex status lists the indexed directories"
@@ -195,12 +196,12 @@ def _reason_of_known_file(snapshot: Snapshot, path: FilePath, known: KnownFile) 
     return known.why_without_text
 
 
-def _namesake(snapshot: Snapshot, path: FilePath) -> FilePath | None:
-    """Return the indexed file with the least deep path that has the same name."""
+def suggest_namesake(snapshot: Snapshot, path: FilePath) -> str:
+    """Suggest the indexed file with the least deep path that has the same name; "" if there is none."""
     name = os.path.basename(path)
     files = snapshot.path_lookup.with_all([name]) if name.isascii() else ()
-    named = (file.path for file in files if file.is_indexed and os.path.basename(file.path) == name)
-    return min(named, key=lambda other: (other.count(os.sep), other), default=None)
+    named = [file.path for file in files if file.is_indexed and os.path.basename(file.path) == name]
+    return f"did you mean {display(min(named, key=lambda other: (other.count(os.sep), other)))}?" if named else ""
 
 
 def _commits_with_prefix(snapshot: Snapshot, path: FilePath) -> list[FilePath]:

@@ -566,7 +566,11 @@ def test_grep_takes_the_options_that_fingers_type(indexed: Shell, habit: str) ->
 def test_get_of_a_file_outside_the_index_says_so(indexed: Shell) -> None:
     assert "holds no text" in indexed.run("get", __file__, expect=1).stderr
     assert "there is no such file" in indexed.run("get", "nothing.md", expect=1).stderr
-    refused = indexed.run("get", "elsewhere/soup.md", expect=1).stderr
+
+
+@pytest.mark.parametrize(("command", "code"), [("get", 1), ("outline", 1), ("similar", 2)])
+def test_the_file_of_that_name_is_suggested(indexed: Shell, command: str, code: int) -> None:
+    refused = indexed.run(command, "elsewhere/soup.md", expect=code).stderr
     assert f"did you mean {indexed.docs / 'kitchen/soup.md'}?" in refused
 
 
