@@ -15,7 +15,7 @@ from directory_indexer.core.errors import LockedError, RootUnavailableError, Una
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note, NoteKind
-from directory_indexer.core.paths import FilePath, display, lies_in
+from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.indexing.directory_plans import Plans, WalkStoppedError
 from directory_indexer.indexing.options import IndexOptions, IndexParts
 from directory_indexer.indexing.planner import Plan
@@ -139,7 +139,7 @@ class Refresher:
                 cut_off_after = walk_seconds
                 break
             except RootUnavailableError as error:
-                problems.append(f"{display(root)} could not be looked through: {error.message}")
+                problems.append(f"a directory could not be looked through: {error.message}")
         changed = [plan for plan in plans if _count_changes(plan)]
         freshness = Freshness(sum(map(_count_changes, changed)))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.

@@ -258,7 +258,8 @@ def _reason_of_no_hits(request: SearchRequest) -> str:
 def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
     for became in (OnDisk.GONE, OnDisk.CHANGED):
         if paths := {hit.path for hit in hits if hit.on_disk is became}:
-            yield f"{count(len(paths), 'file')} {became} since the last run; dirindex index brings the index up to date"
+            files = f"of these, {count(len(paths), 'file')} {became}"
+            yield f"{files} since the last run; dirindex index brings the index up to date"
 
 
 def _split_lines(text: str) -> str:

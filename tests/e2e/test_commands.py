@@ -326,7 +326,7 @@ def test_a_hit_in_a_file_that_is_gone_or_changed_says_so(indexed: Shell) -> None
         answer = indexed.json("search", query, "--mode", "keyword", "--limit", "1")
         assert answer["hits"][0].get("on_disk") == became
         told = indexed.run("search", query, "--mode", "keyword", "--limit", "1").stderr
-        assert (f"1 file {became} since the last run" in told) is (became is not None)
+        assert (f"of these, 1 file {became} since the last run" in told) is (became is not None)
     assert "is gone since it was indexed" in indexed.run("get", indexed.docs / "ops/keys.md").stderr
 
 
@@ -521,6 +521,16 @@ def test_a_hit_is_opened_in_the_editor_and_its_name_reaches_no_shell(
     assert int(n_arguments) == len(arguments.split())
     assert not (shell.docs / "owned").exists()
     assert "there is no hit 9" in shell.run("search", "signing keys", "-o", "9", expect=2).stderr
+
+
+def test_a_directory_that_is_gone_is_named_once_in_the_note_on_it(indexed: Shell) -> None:
+    gone = indexed.docs.with_name("gone")
+    gone.mkdir()
+    (gone / "keys.md").write_text("Old signing keys.\n")
+    indexed.run("index", gone)
+    shutil.rmtree(gone)
+    told = indexed.run("search", "signing keys", gone).stderr.splitlines()
+    assert [line.count(str(gone)) for line in told if "looked through" in line] == [1]
 
 
 def test_the_desktop_is_handed_no_program_that_was_found(shell: Shell, tmp_path: Path) -> None:
