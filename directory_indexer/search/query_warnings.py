@@ -20,6 +20,7 @@ from directory_indexer.ranking.analyzer import extra_words, is_gram, split_into_
 from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.ranking.languages import is_function_word
 from directory_indexer.ranking.query import Filters, Query, WordKind, parse_query
+from directory_indexer.ranking.query_syntax import ROLES
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.search.scope import Scope, path_tests, resolve_scope
@@ -33,6 +34,9 @@ _DATE_FILTERS = ("since:", "until:")
 _MAX_CODE_LENGTH = 3
 _MAX_SIMILAR = 6
 _MIN_LIKENESS_OF_TYPES = 0.6
+_MIN_LIKENESS_IF_OTHER_LETTERS = 0.7
+"""At 0.66, `foo` would be taken for the name of a kind, `for`."""
+
 _MIN_LIKENESS = 0.85
 """At 0.8, `its:` would be taken for `is:`, and `too:` for `to:`; at 0.75, `form:` for `from:`."""
 _FIELD_NAMES = tuple(field.word for field in FIELDS)
@@ -155,14 +159,19 @@ def _notes(query: Query) -> Iterator[str]:
     for name in query.forbidden.kinds:
         if not _is_type(name):
             yield f"unknown type '{name}' in the query; {_suggest_types(name)}"
-    yield from _invalid_dates(query)
+    yield from _invalid_values(query)
     yield from _misspelt_fields(query)
 
 
-def _invalid_dates(query: Query) -> Iterator[str]:
+def _invalid_values(query: Query) -> Iterator[str]:
     for word in query.words:
-        if word.kind is not WordKind.PHRASE and word.text.lower().startswith(_DATE_FILTERS):
+        field, colon, text = word.text.lower().partition(":")
+        if word.kind is not WordKind.PHRASE and f"{field}{colon}" in _DATE_FILTERS:
             yield f"{word.text} is searched for as words: a date is written as 7d, last week or 2026-01-31"
+        if word.kind is not WordKind.PHRASE and field == "is" and text:
+            nearest = _nearest(text, ROLES, cutoff=_MIN_LIKENESS_OF_TYPES)
+            advice = f"did you mean is:{nearest}?" if nearest else f"there are is:{' and is:'.join(ROLES)}"
+            yield f"{word.text} is searched for as words; {advice}"
 
 
 def _misspelt_fields(query: Query) -> Iterator[str]:
@@ -190,7 +199,11 @@ def _suggest_types(name: str) -> str:
 
 
 def _nearest_type(name: str) -> str:
-    return _nearest(name.lower(), (*GROUPS, *kind_names()), cutoff=_MIN_LIKENESS_OF_TYPES)
+    typed, names = name.lower(), (*GROUPS, *kind_names())
+    nearest = _nearest(typed, names, cutoff=_MIN_LIKENESS_OF_TYPES)
+    return (
+        nearest if sorted(nearest) == sorted(typed) else _nearest(typed, names, cutoff=_MIN_LIKENESS_IF_OTHER_LETTERS)
+    )
 
 
 def _nearest(name: str, names: Sequence[str], *, cutoff: float) -> str:

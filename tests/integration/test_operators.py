@@ -126,6 +126,8 @@ def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
         ("harbour type:pfd", "did you mean pdf?"),
         ("harbour type:jsno", "did you mean json?"),
         ("type:markdwon", "did you mean markdown?"),
+        ("harbour is:tset", "is:tset is searched for as words; did you mean is:test?"),
+        ("harbour is:walrus", "is:walrus is searched for as words; there are is:test and is:generated"),
         ("harbour typpe:md", "typpe:md is searched for as words; did you mean type:md?"),
         ("harbour typpe:pfd", "typpe:pfd is searched for as words; did you mean type:pdf?"),
         ("harbour autor:anna", "did you mean author:anna?"),
@@ -173,7 +175,9 @@ def test_paths_are_narrowed_by_parts_of_them_and_by_patterns(
     assert set(index.names(query, globs=patterns)) == wanted
 
 
-@pytest.mark.parametrize(("name", "hint"), [("pyhton", "did you mean python?"), ("?", "code, docs, data")])
+@pytest.mark.parametrize(
+    ("name", "hint"), [("pyhton", "did you mean python?"), ("?", "code, docs, data"), ("foo", "code, docs, data")]
+)
 def test_a_type_that_there_is_not_is_said_to_be_none(index: Index, name: str, hint: str) -> None:
     index.write("red.md", _TEXTS["red.md"])
     index.run()
