@@ -172,12 +172,19 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
             hint=f"dirindex get {shlex.quote(display(hit.path))} shows its text",
         )
     command = command_for(hit, os.environ)
+    is_opener = command[0] == editors.opener()
     try:
-        code = subprocess.run(command, check=False).returncode  # noqa: S603 - the user's editor, without a shell
+        code = subprocess.run(  # noqa: S603 - the user's editor, without a shell
+            command,
+            check=False,
+            stderr=subprocess.DEVNULL if is_opener else None,  # xdg-open lists each browser that is not there
+        ).returncode
     except OSError as error:
         raise UnavailableError(
             f"'{command[0]}' cannot be started: {error.strerror}", hint=editors.SET_EDITOR
         ) from error
+    if code and is_opener:
+        raise UnavailableError(f"no program opens '{display(hit.path)}'", hint=editors.SET_EDITOR)
     if code:
         raise UnavailableError(f"'{command[0]}' ended with {code}")
 

@@ -79,11 +79,15 @@ def system_command(path: str) -> list[str]:
     Raises:
         UnavailableError: there is none.
     """
-    opener = {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
-    if not shutil.which(opener):
+    if not shutil.which(opener()):
         escaped = path.encode("utf-8", "backslashreplace").decode()
         raise UnavailableError(f"no program was found that opens '{escaped}'", hint=SET_EDITOR)
-    return [opener, path]
+    return [opener(), path]
+
+
+def opener() -> str:
+    """Return the command of the desktop that opens a file, whether it is installed or not."""
+    return {"darwin": "open", "win32": "explorer"}.get(sys.platform, "xdg-open")
 
 
 def _words(editor: str) -> list[str]:

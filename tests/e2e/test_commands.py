@@ -523,6 +523,19 @@ def test_a_hit_is_opened_in_the_editor_and_its_name_reaches_no_shell(
     assert "there is no hit 9" in shell.run("search", "signing keys", "-o", "9", expect=2).stderr
 
 
+def test_a_desktop_that_opens_nothing_is_reported_in_a_line(shell: Shell, tmp_path: Path) -> None:
+    program = tmp_path / "xdg-open"
+    program.write_text("#!/bin/sh\necho firefox: not found >&2\nexit 3\n")
+    program.chmod(0o755)
+    shell.write("keys.md", "Rotate the signing keys.\n")
+    shell.run("index", shell.docs, "--quiet")
+    for name in ("EDITOR", "VISUAL"):
+        shell.environ.pop(name, None)
+    shell.environ["PATH"] = f"{tmp_path}{os.pathsep}{shell.environ['PATH']}"
+    told = shell.run("search", "signing keys", "--mode", "keyword", "-o", "1", expect=3).stderr
+    assert told.startswith(f"dirindex: no program opens '{shell.docs / 'keys.md'}'\n")
+
+
 def test_a_directory_that_is_gone_is_named_once_in_the_note_on_it(indexed: Shell) -> None:
     gone = indexed.docs.with_name("gone")
     gone.mkdir()
