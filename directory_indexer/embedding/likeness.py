@@ -44,17 +44,22 @@ def mean_similarity(question: str, passages: Sequence[str]) -> float | None:
 
 
 def are_different_words(first: str, second: str) -> bool:
-    """Whether the model knows both words, in lower case, and they differ in meaning.
+    """Whether the model knows the first word, in lower case, and the second is another word or has another meaning.
+
+    A word that it does not know is of another language: `nummer` is no error for `number`.
 
     Measured: of 30 pairs of different words that are one letter apart, 26 have a cosine below the limit. Spellings of
     one word (`harbor`, `harbour`: .78) and of one name (`viktor`, `victor`: .26) are above it, with few exceptions
     (`storey`, `story`).
     """
     try:
-        are_known = is_whole_token(first) and is_whole_token(second)
+        if not is_whole_token(first):
+            return False
+        if not is_whole_token(second):
+            return True
     except ProviderError:
         return False
-    similarity = mean_similarity(first, [second]) if are_known else None
+    similarity = mean_similarity(first, [second])
     return similarity is not None and similarity < _MIN_SIMILARITY_OF_SPELLINGS
 
 

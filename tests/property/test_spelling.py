@@ -174,7 +174,9 @@ def test_a_query_in_unknown_words_is_not_rewritten_as_a_whole() -> None:
     assert len(corrected("alpho bravu charlia delto foxtrut", *known)) == 3
 
 
-@pytest.mark.parametrize(("typed", "known"), [("sweep", "sleep"), ("crate", "create"), ("trial", "trail")])
+@pytest.mark.parametrize(
+    ("typed", "known"), [("sweep", "sleep"), ("crate", "create"), ("trial", "trail"), ("number", "nummer")]
+)
 def test_a_word_that_the_model_knows_is_not_taken_for_another(typed: str, known: str) -> None:
     assert corrected(typed, known) == ()
     assert corrected(typed, **{known: 9, f"{typed[:-1]}q": 1}) == ()
