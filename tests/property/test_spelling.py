@@ -101,7 +101,7 @@ def test_a_word_one_error_away_is_found_if_it_begins_alike(known: set[str], word
 
 def test_of_words_as_near_the_one_with_letters_swapped_counts_then_the_most_frequent() -> None:
     assert corrected("recieve", receive=1, relieve=9) == (("recieve", "receive"),)
-    assert corrected("harbor", harbour=2, harborn=9) == (("harbor", "harborn"),)
+    assert corrected("harbur", harbour=2, harburg=9) == (("harbur", "harburg"),)
 
 
 @pytest.mark.parametrize(
