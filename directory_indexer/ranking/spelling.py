@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os.path
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, NamedTuple, Protocol
@@ -66,10 +67,12 @@ def correct_spelling(
 ) -> CorrectedQuery:
     """Correct the words of a query that the index has in no form, both for keyword and semantic search.
 
-    `are_different` returns whether two words are both known and differ in meaning: `sweep` is no error for `sleep`.
+    `are_different` returns whether a word is known and means something else: `sweep` is no error for `sleep`.
     """
+    query, doubled = _double_letters(query, vocabulary, are_different)
     query, parts = _search_as_parts(query, vocabulary)
-    doubtful = _doubtful_words(query)
+    parts = (*doubled, *parts)
+    doubtful = _doubtful_words(query, lengths=range(_MIN_LENGTH, sys.maxsize))
     if not doubtful:
         return CorrectedQuery(query, parts)
     unknown = tuple(islice(_unknown_words(query, doubtful, vocabulary), _MAX_CORRECTIONS))
@@ -82,6 +85,20 @@ def correct_spelling(
     compounds = tuple(token for token in unknown if token not in corrected)
     query, halves = _search_by_halves(query, compounds, vocabulary)
     return CorrectedQuery(query, (*parts, *_corrections(doubtful, corrected), *halves))
+
+
+def _double_letters(
+    query: Query, vocabulary: SpellingVocabulary, are_different: Callable[[str, str], bool]
+) -> tuple[Query, tuple[Correction, ...]]:
+    """Correct short words that lack the second of two equal letters: of four letters, other errors are guesses."""
+    doubtful = _doubtful_words(query, lengths=range(_MIN_PART_LENGTH, _MIN_LENGTH))
+    corrected = {
+        token: near
+        for token in _unknown_words(query, doubtful, vocabulary)
+        for near in vocabulary.known([token[:at] + token[at - 1] + token[at:] for at in range(1, len(token) + 1)])
+        if not are_different(token, near)
+    }
+    return _with_corrected(query, corrected), tuple(_corrections(doubtful, corrected))
 
 
 def wildcard_around(word: str) -> str:
@@ -200,7 +217,7 @@ def _with_corrected(query: Query, corrected: dict[str, str]) -> Query:
     )
 
 
-def _doubtful_words(query: Query) -> dict[str, str]:
+def _doubtful_words(query: Query, *, lengths: range) -> dict[str, str]:
     """Return the words that may contain typing errors, in the spelling of the index, with what was typed."""
     exact = {token for word in query.words if word.kind is not WordKind.PLAIN for token in word.tokens}
     return {
@@ -208,7 +225,10 @@ def _doubtful_words(query: Query) -> dict[str, str]:
         for word in query.words
         if not word.is_name
         for token in word.tokens
-        if may_be_misspelt(token) and token not in exact and not is_function_word(token, query.language)
+        if len(token) in lengths
+        and token.isalpha()
+        and token not in exact
+        and not is_function_word(token, query.language)
     }
 
 

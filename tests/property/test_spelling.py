@@ -157,6 +157,12 @@ def test_a_part_of_a_word_is_looked_for_inside_it_before_it_is_taken_for_an_erro
     assert query.meaning == typed
 
 
+def test_of_four_letters_only_one_of_two_equal_ones_is_missed() -> None:
+    query, corrections = correct(parse_query("eror"), Vocabulary({"error": 1, "serverorigin": 1}))
+    assert corrections == (("eror", "error"),)
+    assert query.meaning == "error"
+
+
 def test_what_is_embedded_is_corrected_and_the_rest_stays() -> None:
     words_of_index = dict.fromkeys(("receive", "invoices", "how"), 1)
     query, corrections = correct(parse_query('How do I recieve, say, "old invocies"?'), Vocabulary(words_of_index))
