@@ -26,6 +26,7 @@ from directory_indexer.ranking.name_match import NameMatch, TypedName, name_matc
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import Query
+from directory_indexer.ranking.spelling import edit_distance, may_be_misspelt
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hits
 from directory_indexer.search.requests import Hit, NamedPath, SearchMode, SearchRequest
@@ -87,6 +88,20 @@ def named_files(
                 by_path[place.path] = min(by_path.get(place.path, keyed), keyed, key=itemgetter(0))
     best = [place for _, place in sorted(by_path.values(), key=itemgetter(0))]
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
+
+
+def near_file_name(snapshot: Snapshot, query: Query) -> str:
+    """Return the name of an indexed file that a query of one name misspells; "" if its words are in a text."""
+    typed = query.text.strip().casefold()
+    stem, dot, extension = typed.rpartition(".")
+    tokens = {token for word in query.words for token in word.tokens}
+    if not (dot and may_be_misspelt(stem) and extension.isalnum()) or snapshot.words.known(tuple(tokens)) >= tokens:
+        return ""
+    files = snapshot.path_lookup.with_all([f"{dot}{extension}"])
+    names = {os.path.basename(file.path) for file in files if file.is_indexed}
+    stems = {name: os.path.splitext(name)[0].casefold() for name in names if name.casefold().endswith(dot + extension)}
+    n_errors = {name: edit_distance(stem, near, most=1) for name, near in stems.items()}
+    return min((name for name, n in n_errors.items() if n), default="")
 
 
 def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:

@@ -29,7 +29,13 @@ from directory_indexer.ranking.spelling import Correction, correct_spelling
 from directory_indexer.search.background import BackgroundTask, OnDemandEmbedder, TimeShare
 from directory_indexer.search.boosts import boost_definitions, boost_named_lines
 from directory_indexer.search.coverage_warnings import embedding_warnings, require_indexed, scope_warnings
-from directory_indexer.search.file_names import NamedFiles, drop_weak_texts, merge_named_files, named_files
+from directory_indexer.search.file_names import (
+    NamedFiles,
+    drop_weak_texts,
+    merge_named_files,
+    named_files,
+    near_file_name,
+)
 from directory_indexer.search.hits import (
     QueryAnswer,
     RankedPassage,
@@ -225,7 +231,11 @@ class Searcher:
         if beginnings and not beginnings.is_word:
             return _ProcessedQuery(query, (), None, scope, named, beginnings)
         corrections: tuple[Correction, ...] = ()
-        if not named.are_answer:
+        if not named.are_answer and (name := near_file_name(snapshot, query)):
+            corrections = (Correction(query.text, name),)
+            query = parse_query(name)
+            named = named_files(snapshot, request, query, scope, documents=self._policy.documents)
+        elif not named.are_answer:
             query, corrections = correct_spelling(query, snapshot.words, are_different=are_different_words)
         embedding: BackgroundTask[QueryEmbedding] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:

@@ -217,6 +217,22 @@ def test_a_typing_error_is_not_assumed_in_a_name(index: Index) -> None:
     assert not result.corrections
 
 
+@pytest.mark.parametrize("typed", ["comand.go", "COMAND.go", "commadn.go"])
+def test_a_misspelt_file_name_is_corrected(index: Index, typed: str) -> None:
+    plant(index.root, {"command.go": "package main", "comment.md": "A command.", "format.go": "package main"})
+    index.run()
+    result = index.searcher.search(index.request(typed))
+    assert result.hits[0].path.endswith("/command.go")
+    assert result.corrections == ((typed, "command.go"),)
+
+
+@pytest.mark.parametrize("typed", ["comand.md", "go.go", "commands.go"])
+def test_a_file_name_that_may_be_meant_is_left_as_it_is(index: Index, typed: str) -> None:
+    plant(index.root, {"command.go": "package main", "go2.go": "package go", "plan.md": "In commands.go and go."})
+    index.run()
+    assert not index.searcher.search(index.request(typed)).corrections
+
+
 def test_a_part_of_a_compound_is_enough_where_no_text_has_the_word(index: Index) -> None:
     plant(index.root, {"Einkommensteuerbescheid 2023.md": "Sehr geehrte Frau.", "Rezepte/Sauerteigbrot.md": "Mehl."})
     index.run()
