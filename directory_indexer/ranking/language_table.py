@@ -20,7 +20,7 @@ from itertools import chain
 from typing import Final, NamedTuple, cast
 
 from directory_indexer.ranking.analyzer import split_into_words
-from directory_indexer.ranking.languages import NAMES, function_words
+from directory_indexer.ranking.languages import NAMES, function_words, other_function_words
 
 
 def language_of_document(text: str) -> str:
@@ -51,7 +51,8 @@ def _language_of_sentence(sample: str) -> str:
     n_english = sum(word in english and word not in own for word in words)
     evidence = guess.lead * math.sqrt(len(sample))
     if n_english > n_own:
-        return "en" if n_english > 1 and not n_own and evidence < _PLAIN_EVIDENCE else ""
+        n_certain = sum(word in english and word not in (own or other_function_words("english")) for word in words)
+        return "en" if n_certain > 1 and not n_own and evidence < _PLAIN_EVIDENCE else ""
     is_certain = guess.lead >= _CERTAIN_LEAD and evidence >= (_LEAST_EVIDENCE if n_own else _PLAIN_EVIDENCE)
     return guess.language if is_certain else ""
 

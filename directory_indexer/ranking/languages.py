@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
 UNKNOWN: Final = ""
@@ -57,6 +58,12 @@ def is_function_word(word: str, language: str) -> bool:
 def function_words(language: str) -> frozenset[str]:
     """Return the function words of a language; none if they are not known."""
     return _FILLERS.get(language, frozenset())
+
+
+@cache
+def other_function_words(language: str) -> frozenset[str]:
+    """Return the function words of all languages but one."""
+    return frozenset().union(*(words for other, words in _FILLERS.items() if other != language))
 
 
 CODES: Final = {
