@@ -153,6 +153,12 @@ def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(
     expect(mark).to_have_count(0)
     (papers[0] / "news.md").write_text("# News\n\nThe word is qwertzuiop.\n")
     expect(mark).to_have_count(1)
+    (papers[0] / "news.md").write_text(f"# News\n\nThe word is qwertzuiop.\n{'More news. ' * 2000}\n")
+    expect(page.locator(".document")).to_contain_text("More news")
+    page.locator(".document").evaluate("(document) => (document.scrollTop = 200)")
+    (papers[0] / "news.md").write_text(f"# News\n\nThe word is qwertzuiop.\n{'Older news. ' * 2000}\n")
+    expect(page.locator(".document")).to_contain_text("Older news")
+    assert page.locator(".document").evaluate("(document) => document.scrollTop") == 200
     (papers[0] / "news.md").unlink()
     expect(mark).to_have_count(0)
     page.context.close()

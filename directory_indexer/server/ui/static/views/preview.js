@@ -36,17 +36,22 @@ export class Preview {
     this.#empty();
   }
 
-  async show(place, query) {
+  // Shows a document at a place. `mayDiffer` tells that it may have changed since it was shown: then it is asked for again.
+  async show(place, query, mayDiffer = false) {
     const key = JSON.stringify([place, query]);
-    if (key === this.#asked) return this.#nearby.show(this.#found?.text ? this.#found.doc_id : "");
+    const isShown = key === this.#asked;
+    if (isShown && !(mayDiffer && this.#found)) return this.#nearby.show(this.#found?.text ? this.#found.doc_id : "");
     this.#asked = key;
     if (!place.doc) return this.#leave();
-    const isSame = this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
+    const isSame = !mayDiffer && this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
     if (isSame) return this.#goTo(place);
-    this.#body.setAttribute("aria-busy", "true");
+    if (!isShown) this.#body.setAttribute("aria-busy", "true");
     try {
       const found = await get(`documents/${place.doc}/preview`, { query: marked(query), line: Number(place.line) || 1 });
-      if (this.#asked === key) this.#show(found, place, query);
+      if (this.#asked !== key) return;
+      if (isShown && isEqual(found, this.#found)) this.#nearby.show(found.text ? found.doc_id : "");
+      else if (isShown && this.#found?.doc_id === place.doc) this.#showInPlace(found, place, query);
+      else this.#show(found, place, query);
     } catch (problem) {
       if (this.#asked === key) this.#fail(problem.message);
     } finally {
@@ -97,6 +102,13 @@ export class Preview {
     this.#nearby.show();
     this.#head.replaceChildren(this.#back);
     this.#body.replaceChildren(element("p", { class: "problem empty" }, message));
+  }
+
+  // Shows another version of a document, scrolled as the one before.
+  #showInPlace(found, place, query) {
+    const scrolled = [this.#body, this.part.parentElement].filter(Boolean).map((one) => [one, one.scrollTop]);
+    this.#show(found, place, query);
+    for (const [one, top] of scrolled) one.scrollTop = top;
   }
 
   #show(found, place, query) {
@@ -192,6 +204,8 @@ export class Preview {
     return button;
   }
 }
+
+const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 function facts(found) {
   const { metadata = {}, kind, page_lines: pages, total_lines, on_disk, masked } = found;

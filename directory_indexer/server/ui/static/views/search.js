@@ -59,10 +59,10 @@ export const search = {
 };
 
 // Shows the document of the hit that was chosen, or of the first one where there is room beside the hits.
-function look(state) {
+function look(state, mayDiffer = false) {
   const place = state.place.doc || !isWide.matches ? state.place : hits.first;
   hits.select(place);
-  preview.show(place, state.q);
+  preview.show(place, state.q, mayDiffer);
 }
 
 const main = (mode) => document.body.classList.toggle("looking", Boolean(mode));
@@ -167,7 +167,7 @@ async function ask(state, mode, isAgain = false) {
       answered = { state: indexState, how, isGood: answer.hits.length > 0 && !answer.weak };
       hits.show(answer, { query: about.q, filters: about.filters, ms: performance.now() - began, isFirst: how === "keyword", isAgain: isRepeated });
       if (how === "keyword") hits.select(read().place);
-      else look(read());
+      else look(read(), isRepeated);
       tellMissing(about, answer, how);
       if (goesToFirst && how !== "keyword") hits.move(1);
       if (how !== "keyword") goesToFirst = false;
