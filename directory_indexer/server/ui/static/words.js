@@ -232,7 +232,7 @@ export const words = {
 
   runs: {
     title: "Runs",
-    none: "None yet.",
+    none: "None lately.",
     progress: "Progress",
     pause: "Pause",
     resume: "Resume",

@@ -21,7 +21,7 @@ export class Runs {
     const key = JSON.stringify(operations);
     if (key === this.#last) return;
     this.#last = key;
-    const shown = operations.slice(0, MOST).map((one) => this.#one(one));
+    const shown = worthShowing(operations).slice(0, MOST).map((one) => this.#one(one));
     this.#list.replaceChildren(...(shown.length ? shown : [element("li", { class: "empty" }, words.runs.none)]));
   }
 
@@ -45,3 +45,14 @@ export class Runs {
     this.#onChange();
   }
 }
+
+// What goes on comes first. Left out are runs that found nothing to do, unless no other follows, and those whose
+// directories were erased when one was forgotten.
+function worthShowing(operations) {
+  const active = operations.filter(isActive), ended = operations.filter((one) => !isActive(one) && !isErased(one));
+  return [...active, ...ended.filter((one, i) => !isIdle(one) || i === 0)];
+}
+
+const isActive = ({ state }) => ["queued", "running"].includes(state);
+const isErased = ({ run }) => run?.verb === "index" && !run.directories.length;
+const isIdle = ({ run, state }) => state === "completed" && run && !(run.files_done || run.chunks_done || run.pages_done);
