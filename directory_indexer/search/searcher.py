@@ -155,7 +155,7 @@ class Searcher:
     def facets(self, request: SearchRequest) -> Facets:
         """Count the types, directories, years, languages, authors and tags of the files in the scope of a request.
 
-        Its words do not matter, its filters do.
+        Its words do not matter, its filters do; those that no file meets are words, as in a search.
 
         Raises:
             NotIndexedError: nothing is indexed, or nothing where the request looks.
@@ -166,6 +166,8 @@ class Searcher:
             require_indexed(snapshot, request.scope)
             require_types(request.kinds)
             scope = resolve_scope(snapshot, request, query)
+            if scope.is_empty:
+                scope = resolve_scope(snapshot, request, drop_void_filters(snapshot, query)[0])
             below = request.scope[0] if len(request.scope) == 1 else None
             return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 

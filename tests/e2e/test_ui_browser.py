@@ -227,6 +227,14 @@ def test_filters_stand_beside_the_count_of_hits_and_are_removed_there(page: Page
     assert "type=" not in page.url
 
 
+def test_a_note_keeps_what_was_typed_as_it_was_typed(page: Page) -> None:
+    page.keyboard.type("type:markdwon carrots")
+    note = page.locator(".notes p").first
+    expect(note).to_contain_text("type:markdwon is searched for as words")
+    assert note.evaluate("(note) => getComputedStyle(note, '::first-letter').textTransform") == "none"
+    expect(page.locator(".n-files")).not_to_contain_text("0 files")
+
+
 def test_a_first_run_is_not_said_to_have_no_files(page: Page) -> None:
     now = page.evaluate("async () => (await import('./api.js')).get('changes', {})")
     run = {"phase": "reading", "directories": ["/docs"], "files_done": 3, "files_total": 0}

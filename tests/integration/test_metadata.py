@@ -132,6 +132,7 @@ def test_facets_count_what_is_in_scope(mails: Index) -> None:
 
 def test_facets_follow_the_filters_of_a_request(mails: Index) -> None:
     assert mails.searcher.facets(mails.request("type:email from:ada")).n_files == 1
+    assert mails.searcher.facets(mails.request("type:emial tax")).n_files == 5  # it is searched for as words
     within = mails.searcher.facets(mails.request("", scope=(file_path(mails.root / "sub"),)))
     assert (within.n_files, within.types) == (1, (FacetValue("markdown", 1),))
 

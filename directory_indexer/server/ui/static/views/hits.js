@@ -317,15 +317,18 @@ const remarks = (answer, kinds) => (answer.remarks ?? []).filter(({ kind }) => k
 function notes(answer) {
   const onQuery = remarks(answer, ON_THE_QUERY);
   const said = answer.weak && answer.hits.length ? [words.hits.weak, ...onQuery] : onQuery;
-  return said.map((note) => element("p", {}, note));
+  return said.map((note) => element("p", {}, sentence(note)));
 }
+
+// A note that begins with something typed, such as type:pfd, keeps it as it was typed.
+const sentence = (note) => note.replace(/^[a-z]+(?=[ ,])/, (word) => word[0].toUpperCase() + word.slice(1));
 
 function lacks(answer) {
   if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there
-  return [...remarks(answer, OF_THE_INDEX).map(toTheList), ...remarks(answer, ["embedding"]).map((note) => element("p", {}, note))];
+  return [...remarks(answer, OF_THE_INDEX).map(toTheList), ...remarks(answer, ["embedding"]).map((note) => element("p", {}, sentence(note)))];
 }
 
 function toTheList(note) {
   const show = () => go({ ...read(), view: "glance", filters: { path: read().filters.path }, reason: "", place: {} });
-  return element("p", {}, element("button", { type: "button", class: "quiet", onclick: show }, note.replace(/^m/, "M")));
+  return element("p", {}, element("button", { type: "button", class: "quiet", onclick: show }, sentence(note)));
 }
