@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, Route
 
 _QUERIES = (
     *(
@@ -287,6 +287,25 @@ def test_searches_are_kept_and_found_again(page: Page) -> None:
     page.locator("#query").fill("")
     page.get_by_role("button", name="Forget recent searches").click()
     expect(page.get_by_role("navigation", name="Recent searches")).to_have_count(0)
+    page.get_by_role("button", name="Remove gulls nest").click()
+    expect(page.get_by_role("navigation", name="Saved searches")).to_have_count(0)
+
+
+@pytest.mark.slow
+def test_further_matches_in_a_file_are_shown_by_a_search_in_it(page: Page) -> None:
+    page.route("**/api/v1/search", _say_there_are_more)
+    page.locator("#query").fill("gulls nest")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
+    more = page.get_by_role("button", name="8 more matches in this file").first
+    path = page.locator(".hits h3").first.get_attribute("title") or ""
+    more.press("Enter")
+    expect(page.get_by_role("button", name=f"Remove the filter Directory {path}")).to_be_visible()
+    assert set(page.locator(".hits h3").evaluate_all("(names) => names.map((name) => name.title)")) == {path}
+
+
+def _say_there_are_more(route: Route) -> None:
+    answer = route.fetch().json()
+    route.fulfill(json={**answer, "hits": [{**hit, "more_in_file": 8} for hit in answer["hits"]]})
 
 
 @pytest.mark.slow

@@ -82,6 +82,7 @@ export const words = {
     save: "Save search",
     isSaved: "Saved",
     forget: "Forget recent searches",
+    remove: (search) => `Remove ${search}`,
   },
 
   filters: {

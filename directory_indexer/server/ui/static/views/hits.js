@@ -190,11 +190,11 @@ export class Hits {
     const name = nameOfHit(first);
     const id = newId("file");
     const state = first.on_disk && element("span", { class: "warning" }, words.hits[first.on_disk] ?? first.on_disk);
-    const more = hits.at(-1).more_in_file;
+    const more = Math.max(...hits.map(({ more_in_file: n }) => n ?? 0));
     const passages = element("ol", { class: "passages", "aria-labelledby": id }, ...hits.map((hit) => this.#hit(hit, name)));
     const copies = first.also_in && alsoIn(first.also_in, this.#listed);
     const lack = first.no_text && element("p", { class: "soft" }, words.hits.noText(first.no_text, iconOf(first.kind)));
-    const rest = more > 0 && element("p", { class: "more" }, words.hits.moreInFile(more));
+    const rest = more > 0 && moreInFile(first.path, more);
     return element("li", {}, headOf(first, titleOf(first), id), state, lack, passages, copies, rest);
   }
 
@@ -251,6 +251,13 @@ function alsoIn({ files, paths: all }, listed) {
     element("summary", {}, words.hits.alsoIn(paths.length + rest)),
     element("ul", {}, ...paths.map((path) => element("li", {}, path)), rest > 0 && element("li", {}, words.hits.moreCopies(rest))),
   );
+}
+
+// The further matches in a file, which a search in it alone shows.
+function moreInFile(path, n) {
+  const label = words.hits.moreInFile(n), isAlone = read().filters.path.includes(path);
+  const show = () => go({ ...read(), filters: { ...read().filters, path: [path] }, place: {} });
+  return element("p", { class: "more" }, isAlone ? label : element("button", { type: "button", class: "quiet", onclick: show }, label));
 }
 
 const FEW_NAMES = 5;

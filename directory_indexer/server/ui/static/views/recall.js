@@ -39,7 +39,7 @@ export class Recall {
     this.button.hidden = isBlank;
     this.button.setAttribute("aria-pressed", String(isSaved));
     this.button.textContent = isSaved ? `★ ${words.recall.isSaved}` : `☆ ${words.recall.save}`;
-    const lists = isBlank ? [group(words.recall.saved, kept(SAVED)), group(words.recall.recent, kept(RECENT), () => this.#forget())].filter(Boolean) : [];
+    const lists = isBlank ? [group(words.recall.saved, kept(SAVED), { onRemove: (search) => this.#remove(search) }), group(words.recall.recent, kept(RECENT), { onForget: () => this.#forget() })].filter(Boolean) : [];
     this.part.hidden = !lists.length;
     this.part.replaceChildren(...lists);
   }
@@ -51,16 +51,24 @@ export class Recall {
     this.show(read());
   }
 
+  #remove(search) {
+    keep(SAVED, without(kept(SAVED), search));
+    this.show(read());
+    this.part.querySelector("a, button")?.focus();
+  }
+
   #forget() {
     keep(RECENT, []);
     this.show(read());
   }
 }
 
-function group(label, searches, onForget) {
+function group(label, searches, { onForget, onRemove }) {
   if (!searches.length) return null;
-  const forget = onForget && element("li", {}, element("button", { type: "button", class: "quiet", title: words.recall.forget, "aria-label": words.recall.forget, onclick: onForget }, "×"));
-  return element("nav", { "aria-label": label }, element("h2", {}, label), element("ul", { class: "chips" }, ...searches.map((one) => element("li", {}, link(one))), forget));
+  const button = (name, onclick) => element("button", { type: "button", class: "quiet", title: name, "aria-label": name, onclick }, "×");
+  const forget = onForget && element("li", {}, button(words.recall.forget, onForget));
+  const one = (search) => element("li", {}, link(search), onRemove && button(words.recall.remove(labelOf(search)), () => onRemove(search)));
+  return element("nav", { "aria-label": label }, element("h2", {}, label), element("ul", { class: "chips" }, ...searches.map(one), forget));
 }
 
 function link(search) {
