@@ -329,10 +329,12 @@ def test_tiles_are_gone_through_by_arrows(page: Page, server: PageServer) -> Non
 
 
 def test_what_an_answer_misses_leads_to_the_list_and_not_to_a_terminal(page: Page, server: PageServer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 500})
     page.goto(f"{server.root}/ui/?q=carrots")
     expect(page.locator(".results")).not_to_contain_text("dirindex status")
     page.get_by_role("button", name="Missing here: 1 file that failed", exact=True).click()
     expect(page.locator(".left-out")).to_contain_text("broken.pdf")
+    expect(page.locator(".left-out")).to_be_in_viewport()
 
 
 @pytest.mark.slow
@@ -341,6 +343,7 @@ def test_runs_that_did_nothing_hide_no_other(page: Page, server: PageServer) -> 
     assert page.evaluate(_RUNS_SHOWN) == ["Index longrunning", "Index idledone", "Index workdone"]
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_at_the_page(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
     page.get_by_role("button", name="Look for changes").click()

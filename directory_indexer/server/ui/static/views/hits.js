@@ -6,6 +6,7 @@ import { icon, iconOf, isMail } from "../kinds.js";
 import { commitsOf, dateOf, directoryOf, nameOf, nameOfHit, words } from "../words.js";
 import { excerptOf, placeOf, titleOf, whereabouts } from "./excerpt.js";
 import { namesOf } from "./facets.js";
+import { goToList } from "./leftout.js";
 
 export class Hits {
   #onChoose;
@@ -336,6 +337,5 @@ function lacks(answer) {
 }
 
 function toTheList(note) {
-  const show = () => go({ ...read(), view: "glance", filters: { path: read().filters.path }, reason: "", place: {} });
-  return element("p", {}, element("button", { type: "button", class: "quiet", onclick: show }, sentence(note)));
+  return element("p", {}, element("button", { type: "button", class: "quiet", onclick: () => goToList(read().filters.path) }, sentence(note)));
 }

@@ -2,10 +2,9 @@
 // if there are any, those with words of the query in their names.
 
 import { get } from "../api.js";
-import { go } from "../address.js";
 import { element } from "../dom.js";
 import { plain, words } from "../words.js";
-import { row, RULES } from "./leftout.js";
+import { goToList, row, RULES } from "./leftout.js";
 
 const SHOWN = 6;
 
@@ -68,6 +67,5 @@ function byRules(found, path) {
 const amount = ({ paths, truncated }) => (truncated ? words.missing.atLeast(plain(paths)) : plain(paths));
 
 function link(label, path, reason) {
-  const show = () => go({ view: "glance", filters: { path }, reason });
-  return element("div", { class: "more" }, element("button", { type: "button", class: "quiet", onclick: show }, label));
+  return element("div", { class: "more" }, element("button", { type: "button", class: "quiet", onclick: () => goToList(path, reason) }, label));
 }
