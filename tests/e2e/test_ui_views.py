@@ -59,6 +59,7 @@ _NAMES_IN_TILES = """async (width) => {
   const map = new Treemap();
   document.querySelector('main').replaceChildren(map.part);
   map.part.style.width = `${width}px`;
+  const isInLine = (word) => new Set([...word.getClientRects()].map(({ top }) => top)).size === 1;
   const counts = { files: 1, chunks: 1, embedded: 1, failed: 0, skipped: 0, kinds: {}, directories: [] };
   const names = ['tower', 'letters of the lighthouse keeper', 'correspondence', 'oil and paint'];
   const directories = Array.from({ length: 20 }, (_, i) => (
@@ -67,7 +68,11 @@ _NAMES_IN_TILES = """async (width) => {
   return [...map.part.querySelectorAll('.tile')].map((tile) => {
     const [name] = tile.children;
     if (!name) return null;
-    const isWhole = name.scrollWidth <= name.clientWidth && name.scrollHeight <= name.clientHeight;
+    const word = document.createRange();
+    word.setStart(name.firstChild, 0);
+    word.setEnd(name.firstChild, name.textContent.indexOf(' '));
+    const isCut = name.scrollWidth > name.clientWidth && tile.clientWidth < 70;
+    const isWhole = !isCut && isInLine(word) && name.scrollHeight <= name.clientHeight;
     return isWhole && name.offsetTop + name.offsetHeight <= tile.clientHeight;
   });
 }"""

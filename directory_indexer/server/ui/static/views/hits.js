@@ -234,7 +234,7 @@ function headOf(hit, title, id) {
     { class: "file" },
     icon(iconOf(hit.kind), hit.kind),
     element("h3", { id, title: hit.path }, ...title),
-    element("span", { class: "directory", title: hit.path }, senderOf(hit) ?? element("bdi", {}, directory(hit))),
+    element("span", { class: "directory", title: hit.path }, senderOf(hit) ?? element("bdi", {}, ...parts(directory(hit)))),
     hit.date && element("time", { datetime: hit.date }, dateOf(hit.date)),
   );
 }
@@ -299,6 +299,7 @@ function directory({ path, kind }) {
 }
 
 const KEPT_DIRECTORIES = 2;
+const parts = (path) => path.split(/(?<=[\\/])/).map((part) => element("span", {}, part));
 
 function said(answer, { query, chosen, ms, isFirst }) {
   const n = answer.hits.length;

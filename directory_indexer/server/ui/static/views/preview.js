@@ -100,6 +100,7 @@ export class Preview {
   #fail(message) {
     this.#found = this.#pages = null;
     this.#nearby.show();
+    this.#back.replaceChildren(words.preview.back);
     this.#head.replaceChildren(this.#back);
     this.#body.replaceChildren(element("p", { class: "problem empty" }, message));
   }
@@ -183,9 +184,11 @@ export class Preview {
     const steps = found.matching_lines.length > 0 && element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
     const views = found.form === "pages" && found.is_drawn && found.text.trim() && this.#switch(found);
     const panel = element("div", { class: "panel" });
+    const name = (iconOf(found.kind) !== "sheet" && found.title) || found.filename;
+    this.#back.replaceChildren(words.preview.back, element("span", {}, name));
     return [
       this.#back,
-      element("h2", {}, (iconOf(found.kind) !== "sheet" && found.title) || found.filename),
+      element("h2", {}, name),
       element("p", { class: "path", title: found.path }, found.path),
       element("p", { class: "facts" }, ...facts(found).map((fact) => element("span", {}, fact))),
       related(found, this.#onGo),

@@ -7,7 +7,7 @@ import { plain, since, sizeOf, words } from "../words.js";
 import { namesOf } from "./facets.js";
 import { squarified } from "./squarify.js";
 
-const HEAD = 26, GAP = 3, LEAST = 4, ROOM_FOR_NAME = [44, 22], ROOM_FOR_COUNTS = [70, 44], ROOM_FOR_VALUE = [70, 62], ROOM_FOR_PART = 130;
+const HEAD = 26, GAP = 3, LEAST = 4, ROOM_FOR_NAME = [44, 22], ROOM_FOR_COUNTS = [70, 44], ROOM_FOR_VALUE = [70, 62], ROOM_FOR_PART = 130, ROOM_FOR_WORD = 70;
 const STEPS_OF_AGE = [7, 31, 183, 731]; // days
 
 // What can be told of a directory: a step of 0 to 4 on a scale of colours, and words that say the same. What is as it
@@ -138,10 +138,13 @@ export class Treemap {
   }
 }
 
-// Whether a small tile shows only a part of its name, in two lines; a part of it says enough where there is more room.
+// Whether a small tile shows only a part of its name, in two lines; a part of it, or of a word, says enough where there
+// is more room.
 function isCut(tile) {
   const [name] = tile.children, { clientWidth, clientHeight } = tile;
-  return Boolean(name) && clientWidth < ROOM_FOR_PART && (name.scrollHeight > name.clientHeight || name.offsetTop + name.offsetHeight > clientHeight);
+  if (!name) return false;
+  if (clientWidth < ROOM_FOR_WORD && name.scrollWidth > name.clientWidth) return true;
+  return clientWidth < ROOM_FOR_PART && (name.scrollHeight > name.clientHeight || name.offsetTop + name.offsetHeight > clientHeight);
 }
 
 function follow(event, state) {
