@@ -432,6 +432,8 @@ def test_who_goes_through_the_neighbours_by_keys_keeps_their_place(page: Page, s
 
 def test_settings_can_be_narrowed(page: Page, server: PageServer) -> None:
     _look(page, server, "settings")
+    expect(page.locator(".settings-list > div", has_text="qdrant.endpoint")).to_contain_text("not set: the embedded")
+    expect(page.locator(".settings-list").filter(has_text=re.compile("null:|None"))).to_have_count(0)
     expect(page.locator(".settings h3").first).to_have_text("Indexing")
     expect(page.locator(".settings-list > div", has_text="ignore_patterns").locator("li").first).to_have_text(".git")
     page.get_by_label("Find a setting").fill("max_file_size")

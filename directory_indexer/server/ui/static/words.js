@@ -331,7 +331,7 @@ export const words = {
       },
       "indexing.ignore_patterns": { means: "Files and directories that match one of these patterns, written as in .gitignore, are not indexed. What matches now leaves the index with the next run; the files stay." },
       "monitoring.battery_percent": { means: "On a battery with less charge than this, in percent, work in the background pauses. 0: it never pauses." },
-      "ocr.languages": { means: "The languages of your scanned pages, as Tesseract names them, such as eng or deu. None: each page is read in the language that it turns out to be in." },
+      "ocr.languages": { means: "The languages of your scanned pages, as Tesseract names them, such as eng or deu. If none is set, each page is read in the language that it turns out to be in." },
     },
     own: { config_file: "The configuration file.", data_dir: "Where the index is kept." },
     sections: { "": "Places", storage: "Storage", "storage.qdrant": "Qdrant", embedding: "Embedding", indexing: "Indexing", searching: "Searching", serving: "Serving", monitoring: "Watching", ocr: "Scanned pages", telemetry: "Telemetry" },
@@ -377,6 +377,9 @@ export const commitsOf = (path) => {
   const [around, inside] = path.split(/[\\/]\.git!/);
   return inside === undefined ? null : words.commitsOf(nameOf(around));
 };
+
+// A text of the server as a sentence; what is typed as it stands, such as type:pfd or gRPC, is kept so.
+export const sentence = (text) => text.replace(/^[a-z]+(?= )/, (word) => word[0].toUpperCase() + word.slice(1));
 
 export const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
 // What a hit is called: a commit and a message by their titles, for the names of their files say little.

@@ -3,7 +3,7 @@
 import { go, read, written } from "../address.js";
 import { element, newId, visible } from "../dom.js";
 import { icon, iconOf, isMail } from "../kinds.js";
-import { commitsOf, dateOf, directoryOf, nameOf, nameOfHit, words } from "../words.js";
+import { commitsOf, dateOf, directoryOf, nameOf, nameOfHit, sentence, words } from "../words.js";
 import { excerptOf, placeOf, titleOf, whereabouts } from "./excerpt.js";
 import { namesOf } from "./facets.js";
 import { goToList } from "./leftout.js";
@@ -328,9 +328,6 @@ function notes(answer) {
   const said = answer.weak && answer.hits.length ? [words.hits.weak, ...onQuery] : onQuery;
   return said.map((note) => element("p", {}, sentence(note)));
 }
-
-// A note that begins with something typed, such as type:pfd, keeps it as it was typed.
-const sentence = (note) => note.replace(/^[a-z]+(?=[ ,])/, (word) => word[0].toUpperCase() + word.slice(1));
 
 function lacks(answer) {
   if (answer.weak || !answer.hits.length) return []; // what no search finds is listed there

@@ -2,7 +2,7 @@
 
 import { get, post } from "../api.js";
 import { element, newId, openDialog } from "../dom.js";
-import { sizeOf, words } from "../words.js";
+import { sentence, sizeOf, words } from "../words.js";
 
 const body = element("div", { class: "groups" });
 const told = element("p", { class: "told", role: "status" });
@@ -78,7 +78,7 @@ function row(one) {
   const isChanged = one.source !== "default";
   const where = isChanged ? words.settings.from(words.settings.sources[one.source], one.origin) : words.settings.sources.default;
   const choice = words.settings.change[one.key];
-  const about = choice?.means || one.words || words.settings.own[one.key];
+  const about = choice?.means || (one.words && sentence(one.words.replace(/\bnull:/g, `${words.settings.nothing}:`))) || words.settings.own[one.key];
   return element(
     "div",
     { class: isChanged ? "changed" : "" },
