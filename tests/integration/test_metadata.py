@@ -16,6 +16,7 @@ from directory_indexer.storage.documents.statistics import FacetValue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 GERMAN = "Der Klempner war im März hier und hat die Leitung repariert, die nun wieder dicht ist.\n" * 3
 ENGLISH = "The plumber was here in March and has repaired the pipe, which is now as good as new.\n" * 3
@@ -135,6 +136,18 @@ def test_facets_follow_the_filters_of_a_request(mails: Index) -> None:
     assert mails.searcher.facets(mails.request("type:emial tax")).n_files == 5  # it is searched for as words
     within = mails.searcher.facets(mails.request("", scope=(file_path(mails.root / "sub"),)))
     assert (within.n_files, within.types) == (1, (FacetValue("markdown", 1),))
+
+
+def test_tracked_directories_are_counted_as_a_whole_before_those_below_them(index: Index, tmp_path: Path) -> None:
+    for name in ("years/1995/a.md", "years/1995/b.md", "years/1996/c.md"):
+        index.write(name, ENGLISH)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "d.md").write_text(ENGLISH)
+    index.run()
+    index.run(other)
+    counts = index.searcher.facets(index.request("")).directories
+    assert counts == (FacetValue(f"{index.root}/", 3), FacetValue(f"{other}/", 1), FacetValue(f"{index.root}/years", 3))
 
 
 def test_filters_alone_list_the_files_they_leave_newest_first(mails: Index) -> None:

@@ -177,7 +177,8 @@ class FacetValue(NamedTuple):
 class Facets(NamedTuple):
     """The facet values of a scope, most frequent first; a file counts once for each of its values.
 
-    `directories` are those right below the directory of the scope, or below the tracked ones.
+    `directories` are those right below the directory of the scope, or below the tracked ones. If there are several
+    tracked ones, these come first, each with all files below it.
     """
 
     n_files: int = 0
@@ -194,15 +195,15 @@ class FacetCounts(SnapshotQueries):
 
     def of(self, file_ids_json: str | None, *, below: FilePath | None, limit: int) -> Facets:
         """Count the facet values of these files (a JSON array) or of all; at most `limit` values a facet."""
-        counts = [Counter[str]() for _ in range(4)]
+        counts = [Counter[str]() for _ in range(5)]
         for *values, n_files in self._rows(file_ids_json, below):
             for counter, value in zip(counts, values, strict=True):
                 counter[value] += n_files
-        types, languages, years, places = counts
+        types, languages, years, roots, places = counts
         return Facets(
             types.total(),
             types=_most_frequent(types, limit),
-            directories=_most_frequent(places, limit),
+            directories=_directories_by_rank(roots, places, limit),
             years=_most_frequent(years, limit),
             languages=_most_frequent(languages, limit),
             authors=self._metadata_values("author", file_ids_json, limit),
@@ -214,13 +215,14 @@ class FacetCounts(SnapshotQueries):
         within = prefix_of(below) if below else None
         scope = "" if file_ids_json is None else "AND f.id IN (SELECT value FROM json_each(:ids))"
         rows = self._connection.execute(
-            f"""SELECT kind, language, year, base || substr(rest, 1, max(instr(rest, :sep) - 1, 0)), count(*) FROM (
+            f"""SELECT kind, language, year, base, base || substr(rest, 1, max(instr(rest, :sep) - 1, 0)), count(*)
+                FROM (
                     SELECT f.kind, f.language, strftime('%Y', {_DATE_OF_FILE}, 'unixepoch', 'localtime') AS year,
                         coalesce(:within, d.path || :sep) AS base,
                         substr(f.path, length(coalesce(:within, d.path || :sep)) + 1) AS rest
                     FROM files f JOIN directories d ON d.id = f.directory_id
                     WHERE f.state = 'indexed' AND f.hash IS NOT NULL {scope})
-                GROUP BY 1, 2, 3, 4""",  # noqa: S608 - made of constants
+                GROUP BY 1, 2, 3, 4, 5""",  # noqa: S608 - made of constants
             {"sep": os.sep, "within": within, "ids": file_ids_json},
         )
         return rows.fetchall()
@@ -289,6 +291,14 @@ def sum_counts(path: FilePath, counts: Sequence[DirectoryCount]) -> DirectoryCou
         kinds.update(dict(directory.kinds))
     changed_at = max((directory.changed_at for directory in counts if directory.changed_at is not None), default=None)
     return DirectoryCount._make((path, *sums, changed_at, tuple(kinds.most_common())))
+
+
+def _directories_by_rank(roots: Counter[str], places: Counter[str], limit: int) -> tuple[FacetValue, ...]:
+    """Return tracked directories before those below them, unless there is only one."""
+    if len(roots) == 1:
+        return _most_frequent(places, limit)
+    below = Counter({place: n_files for place, n_files in places.items() if place not in roots})
+    return (*_most_frequent(roots, limit), *_most_frequent(below, limit))[:limit]
 
 
 def _most_frequent(counter: Counter[str], limit: int) -> tuple[FacetValue, ...]:
