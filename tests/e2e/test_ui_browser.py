@@ -29,6 +29,7 @@ _SHOWN = (
     ("lantern.xlsx", ".tables tr:nth-child(2) td", "Light the lantern"),
     ("lantern.pptx", ".slides li:nth-child(2) p", "Who holds the lantern?"),
     ("lantern.docx", ".prose p", "A lantern in a letter."),
+    ("lantern.docx", ".prose tr:nth-child(2) td:has(mark)", "Oil of the lantern"),
     (_MESSAGE, ".headers dd", "The lantern of the cellar"),
     ("lantern.svg", ".row code", "lantern in a drawing"),
 )

@@ -2,7 +2,7 @@
 
 import { element, marked, scrolled } from "../dom.js";
 import { words } from "../words.js";
-import { split } from "./preview_text.js";
+import { split, without } from "./preview_text.js";
 
 export function table(found) {
   const tables = [];
@@ -48,18 +48,4 @@ export function message(found) {
   }
   const body = rows.slice(end + 1).map((nodes, i) => element("div", { class: "mail-line", "data-line": found.start_line + end + 1 + i }, ...(nodes.length ? nodes : [" "])));
   return element("div", { class: "message" }, end > 0 ? headers : null, element("div", { class: "body" }, ...body));
-}
-
-// Leaves out the first characters of nodes: the name of a header, which stands beside them.
-function without(nodes, n) {
-  const left = [];
-  for (const node of nodes) {
-    const text = typeof node === "string" ? node : node.textContent;
-    if (n >= text.length) n -= text.length;
-    else if (n > 0) {
-      left.push(text.slice(n));
-      n = 0;
-    } else left.push(node);
-  }
-  return left;
 }

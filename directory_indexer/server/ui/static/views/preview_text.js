@@ -1,6 +1,7 @@
-// Text: line by line with numbers and the colours of code, or as prose.
+// Text: line by line with numbers and the colours of code, or as prose with its tables.
 
-import { element, pieces } from "../dom.js";
+import { element, pieces, scrolled } from "../dom.js";
+import { words } from "../words.js";
 
 export function lines(found) {
   const rows = split(found).map((nodes, i) => {
@@ -10,15 +11,50 @@ export function lines(found) {
   return element("div", { class: "text" }, ...rows);
 }
 
+const ROW = /^\| .* \|$/;
+
+// The paragraphs of a document, and the rows of its tables as the program writes them into its text.
 export function prose(found) {
-  const paragraphs = [];
-  let paragraph = null;
+  const blocks = [];
+  const texts = found.text.split("\n");
+  let paragraph = null, rows = null;
   split(found).forEach((nodes, i) => {
-    if (!nodes.length) paragraph = null;
-    else if (paragraph) paragraph.append(element("br"), element("span", { "data-line": found.start_line + i }, ...nodes));
-    else paragraphs.push((paragraph = element("p", {}, element("span", { "data-line": found.start_line + i }, ...nodes))));
+    const line = { "data-line": found.start_line + i };
+    if (!ROW.test(texts[i])) rows = null;
+    else if (!rows) blocks.push(element("div", { class: "sheet", ...scrolled(words.preview.table) }, element("table", {}, (rows = element("tbody")))));
+    if (rows || !nodes.length) paragraph = null;
+    if (rows) rows.append(element("tr", line, ...cells(nodes).map((cell) => element("td", {}, ...cell))));
+    else if (paragraph) paragraph.append(element("br"), element("span", line, ...nodes));
+    else if (nodes.length) blocks.push((paragraph = element("p", {}, element("span", line, ...nodes))));
   });
-  return element("div", { class: "prose" }, ...paragraphs);
+  return element("div", { class: "prose" }, ...blocks);
+}
+
+// The cells of a row such as `| a | b |`.
+function cells(nodes) {
+  const found = [[]];
+  for (const node of without(nodes, 2)) {
+    const parts = typeof node === "string" ? node.split(/ \|(?: |$)/) : [node];
+    parts.forEach((part, i) => {
+      if (i) found.push([]);
+      if (part) found.at(-1).push(part);
+    });
+  }
+  return found.slice(0, -1);
+}
+
+// Leaves out the first characters of nodes, such as the name of a header, which stands beside them.
+export function without(nodes, n) {
+  const left = [];
+  for (const node of nodes) {
+    const text = typeof node === "string" ? node : node.textContent;
+    if (n >= text.length) n -= text.length;
+    else if (n > 0) {
+      left.push(text.slice(n));
+      n = 0;
+    } else left.push(node);
+  }
+  return left;
 }
 
 // The lines of a text as nodes, with what matched marked and code coloured.
