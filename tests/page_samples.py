@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _ROWS = (("Meter", "Number"), ("Oil of the lantern", "4711"))
 _CELLS = ("".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) for row in _ROWS)
 _TABLE = f"<w:tbl>{''.join(f'<w:tr>{cells_of_row}</w:tr>' for cells_of_row in _CELLS)}</w:tbl>"
+_LETTER = paragraph("Oil", '<w:outlineLvl w:val="0"/>') + paragraph("A lantern in a letter.") + _TABLE
 _MARKDOWN = """---
 author: Anna Berg
 ---
@@ -53,7 +54,7 @@ def write_samples(directory: Path) -> None:
     (directory / "lantern.xlsx").write_bytes(xlsx({"Plan": sheet}))
     slides = {"1": shape("The lantern", placeholder="title"), "2": shape("Who holds the lantern?")}
     (directory / "lantern.pptx").write_bytes(pptx(slides))
-    (directory / "lantern.docx").write_bytes(docx(paragraph("A lantern in a letter.") + _TABLE))
+    (directory / "lantern.docx").write_bytes(docx(_LETTER))
     (directory / "lantern.eml").write_bytes(_message())
     (directory / "lantern.pdf").write_bytes(_pdf())
     (directory / "lantern.png").write_bytes(_picture())

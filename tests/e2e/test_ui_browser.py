@@ -28,6 +28,7 @@ _SHOWN = (
     ("lantern.csv", ".tables tr:nth-child(3) td.number", "20"),
     ("lantern.xlsx", ".tables tr:nth-child(2) td", "Light the lantern"),
     ("lantern.pptx", ".slides li:nth-child(2) p", "Who holds the lantern?"),
+    ("lantern.docx", ".prose h3", "Oil"),
     ("lantern.docx", ".prose p", "A lantern in a letter."),
     ("lantern.docx", ".prose tr:nth-child(2) td:has(mark)", "Oil of the lantern"),
     (_MESSAGE, ".headers dd", "The lantern of the cellar"),

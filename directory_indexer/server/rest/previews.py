@@ -224,12 +224,24 @@ def _lines_in_view(doc_id: str, source: _PreviewSource, line: int) -> PreviewAns
         rows=(),
         matching_lines=tuple(matching)[:_MAX_MATCHING_LINES],
         page_lines=tuple(bisect_right(starts, at) for at in source.page_starts),
+        heading_lines=tuple(dict.fromkeys(_heading_lines(text))),
         is_drawn=text.facts.kind in RENDERED_KINDS and not source.n_masked and not text.on_disk,
         masked=source.n_masked,
         members=(),
         container=None,
         on_disk=text.on_disk,
     )
+
+
+def _heading_lines(text: FileText) -> Iterator[int]:
+    """Yield the lines of prose that are headings: a chunk knows those above it and those in it, but not where."""
+    if form_of(text.facts.kind) not in {Form.PROSE, Form.PAGES}:
+        return
+    lines = text.text.split("\n")
+    for chunk in text.chunks:
+        headings = {name for heading in chunk.heading.split(" > ") for name in (heading, *heading.split(", ")) if name}
+        numbers = range(chunk.start_line, chunk.end_line + 1) if headings else ()
+        yield from (number for number in numbers if lines[number - 1].strip() in headings)
 
 
 def _lines_around(line: int, n_lines: int, text: str, starts: Sequence[int]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-// Text: line by line with numbers and the colours of code, or as prose with its tables.
+// Text: line by line with numbers and the colours of code, or as prose with its headings and tables.
 
 import { element, pieces, scrolled } from "../dom.js";
 import { words } from "../words.js";
@@ -13,17 +13,19 @@ export function lines(found) {
 
 const ROW = /^\| .* \|$/;
 
-// The paragraphs of a document, and the rows of its tables as the program writes them into its text.
+// The headings and paragraphs of a document, and the rows of its tables as the program writes them into its text.
 export function prose(found) {
   const blocks = [];
-  const texts = found.text.split("\n");
+  const texts = found.text.split("\n"), headings = new Set(found.heading_lines);
   let paragraph = null, rows = null;
   split(found).forEach((nodes, i) => {
     const line = { "data-line": found.start_line + i };
     if (!ROW.test(texts[i])) rows = null;
     else if (!rows) blocks.push(element("div", { class: "sheet", ...scrolled(words.preview.table) }, element("table", {}, (rows = element("tbody")))));
-    if (rows || !nodes.length) paragraph = null;
+    const isHeading = headings.has(found.start_line + i);
+    if (rows || isHeading || !nodes.length) paragraph = null;
     if (rows) rows.append(element("tr", line, ...cells(nodes).map((cell) => element("td", {}, ...cell))));
+    else if (isHeading) blocks.push(element("h3", line, ...nodes));
     else if (paragraph) paragraph.append(element("br"), element("span", line, ...nodes));
     else if (nodes.length) blocks.push((paragraph = element("p", {}, element("span", line, ...nodes))));
   });
