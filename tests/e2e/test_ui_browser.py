@@ -231,6 +231,7 @@ def test_filters_stand_beside_the_count_of_hits_and_are_removed_there(page: Page
 
 def test_a_note_keeps_what_was_typed_as_it_was_typed(page: Page) -> None:
     page.keyboard.type("type:markdwon carrots")
+    expect(page.locator(".how")).to_contain_text("by words and meaning")
     note = page.locator(".notes p").first
     expect(note).to_contain_text("type:markdwon is searched for as words")
     assert note.evaluate("(note) => getComputedStyle(note, '::first-letter').textTransform") == "none"
