@@ -11,7 +11,7 @@ Row: TypeAlias = dict[str, Any]
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "speed.md"
 SUMMARY: Final = (
-    ("semantic search of 5,779 files (107 MB) after", "keyword index and static vectors", "semble"),
+    ("semantic search of 5,779 files (107 MB) after", "keyword index and static vectors", "recollindex"),
     ("keyword search of 6,895 files (45 MB) after", "keyword index, 6,895", "recollindex"),
     ("hybrid search of 106,273 chunks, command", "search --mode hybrid", ""),
     ("hybrid search of 106,273 chunks, `dirindex serve`", "search in serve, 106,273 chunks, everywhere", ""),

@@ -25,14 +25,14 @@ _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)|(?:src|srcset)=\
 _CALL = re.compile(r"(?:^|[\s(])dirindex (?P<words>[^|;&#>\n]*)")
 _KEYWORDS_AND_VECTORS = "keyword index and static vectors, 5,779 files, 107 MB"
 FIGURES = {
-    "70 s": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 90,810 (140,450) | 69,930"),
-    "after 91": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 90,810"),
-    "204 MB": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | MB of memory | 204 | 905 | recollindex"),
-    "75 s": (
+    "36 s": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 48,571 (78,402) | 35,989"),
+    "after 49": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 48,571"),
+    "242 MB": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | MB of memory | 242 | 909 | recollindex"),
+    "50 s": (
         "speed.md",
-        f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 90,810 (140,450) | 75,279 (117,924) | recollindex",
+        f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 48,571 (78,402) | 49,785 (80,643) | recollindex",
     ),
-    "905 MB": ("speed.md", "MB of memory | 204 | 905 | recollindex"),
+    "909 MB": ("speed.md", "MB of memory | 242 | 909 | recollindex"),
     "2,437": ("ranking-results.md", "2,437 asked"),
     "99.4 %": ("ranking-results.md", "| dirindex | .994 |"),
     "78.4 %": ("ranking-results.md", "| Recoll | .784 |"),
@@ -41,9 +41,9 @@ FIGURES = {
     "98.9 %": ("formats.md", "| docx, 470 | .9994 | .9889 |"),
     "70 %": ("ranking-results.md", "| **dirindex** | **.698** |"),
     "54 %": ("ranking-results.md", "| ripgrep, words, no tests or docs | .542 |"),
-    "46 ms": (
+    "20 ms": (
         "speed.md",
-        "106,251 chunks, 206 keys | ms of the browser's clock: median / p95 / slowest | 46.4 /",
+        "106,251 chunks, 208 keys | ms of the browser's clock: median / p95 / slowest | 19.6 /",
     ),
     "901 runs": ("robustness.md", "901 runs killed"),
 }
