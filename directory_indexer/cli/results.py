@@ -183,10 +183,14 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
         raise UnavailableError(
             f"'{command[0]}' cannot be started: {error.strerror}", hint=editors.SET_EDITOR
         ) from error
-    if code and is_opener:
+    if code == _NO_PROGRAM and is_opener:
         raise UnavailableError(f"no program opens '{display(hit.path)}'", hint=editors.SET_EDITOR)
-    if code:
+    if code and os.name != "nt":  # explorer ends with 1 when it has opened a file
         raise UnavailableError(f"'{command[0]}' ended with {code}")
+
+
+_NO_PROGRAM: Final = 3
+"""How xdg-open ends if a tool that it needs is missing."""
 
 
 def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:

@@ -44,7 +44,7 @@ def mean_similarity(question: str, passages: Sequence[str]) -> float | None:
 
 
 def are_different_words(first: str, second: str) -> bool:
-    """Whether the model knows the first word, in lower case, and the second is another word or has another meaning.
+    """Whether the model knows the first word, in lower case, and the second is no spelling of it.
 
     A word that it does not know is of another language: `nummer` is no error for `number`.
 

@@ -141,7 +141,7 @@ def parse_static_model(weights: bytes, means: bytes, own: bytes) -> StaticModel:
     mean, *others = np.frombuffer(means, np.float32).reshape(-1, DIMENSIONS)
     rows = parse_trained_rows(own)
     if rows.tokens.size and int(rows.tokens.max()) >= N_TOKENS:
-        raise ValueError("rows of tokens that there are not")
+        raise ValueError("rows of unknown tokens")
     return StaticModel(np.frombuffer(weights, np.float32), mean, rows, others[0] if others else None)
 
 

@@ -43,7 +43,7 @@ def language_of_document(text: str) -> str:
 
 
 def _language_of_sentence(sample: str) -> str:
-    """Return the language of a short text, whose names weigh as much as its words: function words are evidence, too."""
+    """Return the language of a short text; names weigh much there, so function words count, too."""
     guess = guess_language(sample)
     own, english = (function_words(language) for language in (NAMES.get(guess.language, ""), "english"))
     words = split_into_words(sample)
@@ -52,8 +52,10 @@ def _language_of_sentence(sample: str) -> str:
     evidence = guess.lead * math.sqrt(len(sample))
     if n_english > n_own:
         n_certain = sum(word in english and word not in (own or other_function_words("english")) for word in words)
-        return "en" if n_certain > 1 and not n_own and evidence < _PLAIN_EVIDENCE else ""
-    is_certain = guess.lead >= _CERTAIN_LEAD and evidence >= (_LEAST_EVIDENCE if n_own else _PLAIN_EVIDENCE)
+        return "en" if n_certain > 1 and not n_own and evidence < _MIN_EVIDENCE_ALONE else ""
+    is_certain = guess.lead >= _CERTAIN_LEAD and evidence >= (
+        _MIN_EVIDENCE_WITH_FUNCTION_WORDS if n_own else _MIN_EVIDENCE_ALONE
+    )
     return guess.language if is_certain else ""
 
 
@@ -172,8 +174,8 @@ _MIN_CHARACTERS: Final = 20
 _MIN_BLANKS: Final = 3
 _WITHOUT_BLANKS: Final = "[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]"
 _CERTAIN_LEAD: Final = 4.0
-_LEAST_EVIDENCE: Final = 20.0
-_PLAIN_EVIDENCE: Final = 160.0
+_MIN_EVIDENCE_WITH_FUNCTION_WORDS: Final = 20.0
+_MIN_EVIDENCE_ALONE: Final = 160.0
 """The lead times the square root of the length of a short text, with function words of its language and without.
 
 Of 900 English texts of 10 words, 0.2 % are taken for another language, 2.9 % by the lead alone; of 5 words, 0.3 and

@@ -92,12 +92,11 @@ def _double_letters(
 ) -> tuple[Query, tuple[Correction, ...]]:
     """Correct short words that lack the second of two equal letters: of four letters, other errors are guesses."""
     doubtful = _doubtful_words(query, lengths=range(_MIN_PART_LENGTH, _MIN_LENGTH))
-    corrected = {
-        token: near
-        for token in _unknown_words(query, doubtful, vocabulary)
-        for near in vocabulary.known([token[:at] + token[at - 1] + token[at:] for at in range(1, len(token) + 1)])
-        if not are_different(token, near)
-    }
+    corrected: dict[str, str] = {}
+    for token in _unknown_words(query, doubtful, vocabulary):
+        words = vocabulary.known([token[:at] + token[at - 1] + token[at:] for at in range(1, len(token) + 1)])
+        if near := min(words, key=lambda word: (-vocabulary.count(f'"{word}"'), word), default=""):
+            corrected |= {} if are_different(token, near) else {token: near}
     return _with_corrected(query, corrected), tuple(_corrections(doubtful, corrected))
 
 

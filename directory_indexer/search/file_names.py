@@ -67,7 +67,7 @@ def named_files(
     snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, documents: FilePath | None = None
 ) -> NamedFiles:
     """Return the files and directories within the scope that a query names, but no directory of sent `documents`."""
-    if request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings:
+    if not _may_name_files(request, query):
         return NamedFiles()
     is_meant = _scope_test(snapshot, request, query, scope)
     if query.has_only_filters:
@@ -90,18 +90,27 @@ def named_files(
     return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
 
 
-def near_file_name(snapshot: Snapshot, query: Query) -> str:
-    """Return the name of an indexed file that a query of one name misspells; "" if its words are in a text."""
+def _may_name_files(request: SearchRequest, query: Query) -> bool:
+    return not (request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings)
+
+
+def near_file_name(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> str:
+    """Return the name of an indexed file in the scope that a query of one name misspells.
+
+    It is "" if a file has that very name, or a text its words.
+    """
     typed = query.text.strip().casefold()
     stem, dot, extension = typed.rpartition(".")
     tokens = {token for word in query.words for token in word.tokens}
-    if not (dot and may_be_misspelt(stem) and extension.isalnum()) or snapshot.words.known(tuple(tokens)) >= tokens:
+    is_name = dot and may_be_misspelt(stem) and extension.isalnum() and _may_name_files(request, query)
+    if not is_name or snapshot.words.known(tuple(tokens)) >= tokens:
         return ""
+    is_meant = _scope_test(snapshot, request, Query("", ""), scope)
     files = snapshot.path_lookup.with_all([f"{dot}{extension}"])
-    names = {os.path.basename(file.path) for file in files if file.is_indexed}
+    names = {os.path.basename(file.path) for file in files if file.is_indexed and is_meant(file)}
     stems = {name: os.path.splitext(name)[0].casefold() for name in names if name.casefold().endswith(dot + extension)}
     n_errors = {name: edit_distance(stem, near, most=1) for name, near in stems.items()}
-    return min((name for name, n in n_errors.items() if n), default="")
+    return "" if 0 in n_errors.values() else min((name for name, n in n_errors.items() if n), default="")
 
 
 def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:

@@ -162,7 +162,7 @@ _MIN_PREFIX_LENGTH: Final = 3
 """A shorter prefix matches too many words."""
 
 _MIN_PREFIX_LENGTH_OF_UNKNOWN: Final = 2
-"""Of what is no word of the index, and would find nothing."""
+"""For a word that the index lacks, which would find nothing."""
 
 _LAST_PIECE: Final = r'[^\s"]*\Z'
 _LAST_WORD: Final = r"[^\W_]+\Z"

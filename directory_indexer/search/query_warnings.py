@@ -86,7 +86,10 @@ def _written_filters_in(filters: Filters) -> Iterator[tuple[str, Filters]]:
 
 
 def _filters_without_files(snapshot: Snapshot, request: SearchRequest, query: Query) -> str:
-    """Return the filters that no file in the scope of a request meets, or else all of them, as they are written."""
+    """Return the filters that no file in the scope of a request meets, or else all of them, as they are written.
+
+    It is "" if only alternatives may exclude all files.
+    """
     nothing, anywhere = Query("", ""), SearchRequest("", scope=request.scope)
     filters = {
         **{text: (anywhere, nothing._replace(required=each)) for text, each in _written_filters_in(query.required)},
@@ -97,7 +100,7 @@ def _filters_without_files(snapshot: Snapshot, request: SearchRequest, query: Qu
         **{text: (alone, nothing) for text, alone in _given_filters(request, anywhere)},
     }
     void = [text for text, (alone, each) in filters.items() if resolve_scope(snapshot, alone, each).is_empty]
-    return " ".join(void or filters)
+    return " ".join(void or ([] if query.alternatives else filters))
 
 
 def _given_filters(request: SearchRequest, anywhere: SearchRequest) -> Iterator[tuple[str, SearchRequest]]:

@@ -76,7 +76,7 @@ class SimilarFiles:
     def find(self, path: FilePath, *, within: tuple[FilePath, ...], limit: int) -> SearchResult:
         """Rank files by how near their passages are to those of the file at `path`, averaged over its passages.
 
-        Files as far as unrelated ones are left out if others are nearer.
+        Files no nearer than unrelated ones are left out if others are nearer.
 
         Raises:
             UsageError: the file is neither indexed nor readable as text.

@@ -143,7 +143,7 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
 
 
 def _nearest_name(snapshot: Snapshot, request: SymbolRequest) -> str:
-    """Return the name in a heading whose words are those of a name, as far as the index has them, else the nearest."""
+    """Return the name in a heading that is nearest in spelling; "" if none is near."""
     typed = query_words(request.name)
     known = snapshot.words.known(typed)
     words = [
@@ -153,11 +153,11 @@ def _nearest_name(snapshot: Snapshot, request: SymbolRequest) -> str:
     if not words or not all(words):
         return ""
     ranked = snapshot.words.ranked(f"heading : {fts_phrase(tuple(words))}", file_ids_json=None, limit=_MAX_HEADINGS)
-    chunks = snapshot.chunks.by_id(id_ for id_, _ in ranked).values()
+    chunks = snapshot.chunks.by_id(id_ for id_, _ in ranked)
     return next(
         (
             name
-            for chunk in chunks
+            for chunk in (chunks[id_] for id_, _ in ranked if id_ in chunks)
             if not request.scope or any(lies_in(chunk.path, place) for place in request.scope)
             for name in sorted(heading_names(chunk.chunk.heading))
             if query_words(name) == words

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from trees import plant
 
+from directory_indexer.core.paths import resolved_path
 from directory_indexer.ranking.name_match import name_match, typed_names
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.requests import SearchMode
@@ -231,6 +232,17 @@ def test_a_file_name_that_may_be_meant_is_left_as_it_is(index: Index, typed: str
     plant(index.root, {"command.go": "package main", "go2.go": "package go", "plan.md": "In commands.go and go."})
     index.run()
     assert not index.searcher.search(index.request(typed)).corrections
+
+
+def test_a_misspelt_file_name_is_corrected_within_the_scope_alone(index: Index) -> None:
+    plant(
+        index.root, {"docs/report.md": "Nothing.", "src/plan.md": "Nothing.", "notes.md": "Walks.", "src/note.md": "A."}
+    )
+    index.run()
+    for typed, where in (("reprot.md", "src"), ("notes.md", "src")):
+        request = index.request(typed, scope=(resolved_path(str(index.root / where)),))
+        assert not index.searcher.search(request).corrections
+    assert not index.searcher.search(index.request("notes.md", mode=SearchMode.SEMANTIC)).corrections
 
 
 def test_a_part_of_a_compound_is_enough_where_no_text_has_the_word(index: Index) -> None:

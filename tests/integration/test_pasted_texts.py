@@ -155,3 +155,11 @@ def test_a_filter_in_or_that_no_file_meets_leaves_the_other_one_binding(shop: In
 def test_a_date_is_always_meant(shop: Index) -> None:
     result = shop.searcher.search(shop.request("table until:1990", mode=SearchMode.KEYWORD))
     assert (result.hits, result.degraded) == ((), ("no indexed file here meets until:1990",))
+
+
+def test_no_filter_is_blamed_for_what_alternatives_exclude(index: Index) -> None:
+    index.write("docs/plan.md", "Nothing.")
+    index.write("src/plan.py", "Nothing = 1")
+    index.run()
+    result = index.searcher.search(index.request("(path:src/ OR path:lib/) type:markdown"))
+    assert not any("meets type:markdown" in note for note in result.degraded)

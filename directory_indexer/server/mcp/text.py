@@ -144,9 +144,9 @@ def run_within_budget(run: Run) -> Run:
 
 def format_run(run: Run) -> str:
     """Format the state of a run as self-contained text."""
-    directories = ", ".join(map(escape_controls, run.directories)) + (
-        f" and {run.left_out} more" if run.left_out else ""
-    )
+    directories = ", ".join(map(escape_controls, run.directories))
+    if run.left_out:
+        directories = f"{directories} and {run.left_out} more" if directories else f"{run.left_out} directories"
     state = f"{run.state}, {run.phase}" if run.state == RUNNING else run.state
     lines = [f"Index run{f' {run.id}' if run.id else ''} of {directories}: {state}. {_format_progress(run)}".rstrip()]
     lines += ["It was started by somebody else and is joined."] if run.joined else []

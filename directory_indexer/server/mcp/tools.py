@@ -323,7 +323,7 @@ def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens:
 
 
 def _server_answer_within_budget(whole: ServerAnswer, format_info: Callable[[ServerAnswer], str]) -> ServerAnswer:
-    """Return as many directories as collections, and more of one where there are no more of the other."""
+    """Return an answer whose two lists are cut to the budget, which they share equally."""
     directories, collections = whole.directories, whole.collections
 
     def part(n_directories: int, n_collections: int) -> ServerAnswer:
