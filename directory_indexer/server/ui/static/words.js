@@ -149,7 +149,6 @@ export const words = {
     next: "Type what you are looking for. Hits come as soon as the first files are read.",
   },
 
-
   dialog: { cancel: "Cancel" },
 
   glance: {
@@ -233,7 +232,7 @@ export const words = {
 
   runs: {
     title: "Runs",
-    none: "None lately.",
+    none: "No recent runs.",
     progress: "Progress",
     pause: "Pause",
     resume: "Resume",
@@ -346,7 +345,6 @@ export const words = {
 };
 
 export const SEPARATOR = "\u00a0· "; // it does not begin a line
-
 
 const day = new Intl.DateTimeFormat("en", { year: "numeric", month: "short", day: "numeric" });
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

@@ -9,10 +9,10 @@ export const RULES = "ignored";
 const PAGE = 50, MAX_SHOWN = 500;
 const STAGE = /^(?:walk|read|extract|embed): /; // where in the program a file failed
 
-let isWanted = false; // whether a link led to the list, which then comes into view
+let shouldScroll = false; // whether a link led to the list, which then comes into view
 
 export function goToList(path, reason = "") {
-  isWanted = true;
+  shouldScroll = true;
   go({ ...read(), view: "glance", filters: { path }, reason, place: {} });
 }
 
@@ -33,16 +33,16 @@ export class LeftOut {
   }
 
   async show(path, reason) {
-    const wasWanted = isWanted;
-    isWanted = false;
-    if (path === this.#path && reason === this.#reason) return wasWanted && this.part.scrollIntoView({ block: "start" });
+    const scrolls = shouldScroll;
+    shouldScroll = false;
+    if (path === this.#path && reason === this.#reason) return scrolls && this.part.scrollIntoView({ block: "start" });
     this.#path = path;
     this.#reason = reason;
     this.#list.replaceChildren();
     this.#explained.textContent = words.leftOut.explained[reason] ?? "";
     await this.#load(0);
     const isChosenHere = this.#chips.contains(document.activeElement);
-    if (wasWanted || (reason && !isChosenHere)) this.part.scrollIntoView({ block: "start" });
+    if (scrolls || (reason && !isChosenHere)) this.part.scrollIntoView({ block: "start" });
   }
 
   // Loads the list again, as far as it is shown, when the counts of the index change.

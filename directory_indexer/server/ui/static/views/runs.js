@@ -46,8 +46,7 @@ export class Runs {
   }
 }
 
-// What goes on comes first. Left out are runs that found nothing to do, unless no other follows, and those whose
-// directories were erased when one was forgotten.
+// Active runs first; ended runs without work are hidden, except the newest.
 function worthShowing(operations) {
   const active = operations.filter(isActive), ended = operations.filter((one) => !isActive(one) && !isErased(one));
   return [...active, ...ended.filter((one, i) => !isIdle(one) || i === 0)];
