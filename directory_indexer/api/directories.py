@@ -231,12 +231,13 @@ class PreviewAnswer(NamedTuple):
     rows: Annotated[tuple[TableRow, ...], "Rows of a table."]
     matching_lines: Annotated[tuple[int, ...], "Lines of the whole document with matching words, up to a limit."]
     page_lines: Annotated[tuple[int, ...], "First line of each page or slide."]
-    heading_lines: Annotated[tuple[int, ...], "Lines of prose that are headings."]
+    heading_lines: Annotated[tuple[int, ...], "Lines of prose in view that are headings."]
     is_drawn: Annotated[bool, "Whether its pages can be rendered."]
     masked: Annotated[int, "Secrets masked in its text; if any, its pages are not rendered."]
     members: Annotated[tuple[RelatedFile, ...], "Its attachments or members."]
     container: Annotated[RelatedFile | None, "The archive or message that contains it."]
     on_disk: Annotated[str | None, "changed or gone since it was indexed."]
+    modified_at: Annotated[str | None, "When the file was last modified."]
 
 
 class PageAnswer(NamedTuple):

@@ -15,9 +15,11 @@ from itertools import islice
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from directory_indexer.api import format_timestamp
 from directory_indexer.api.contents import metadata_of
 from directory_indexer.api.directories import Cell, Colour, Element, PageAnswer, PreviewAnswer, RelatedFile, TableRow
 from directory_indexer.api.hits import Passage, SearchAnswer, passage_of, search_answer
+from directory_indexer.chunking.chunks import HEADING_SEPARATOR
 from directory_indexer.config import documents_of
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.files import PAGE_UNITS, Recognition, SourceFile, Word, source_file
@@ -167,6 +169,8 @@ class _PreviewSource(NamedTuple):
     plan: MatchPlan
     page_starts: tuple[int, ...]
     n_masked: int
+    modified_at: float | None
+    """Seconds since the epoch."""
 
 
 def _passage_of_hit(services: Services, collection: str, hit: Hit) -> Passage:
@@ -177,12 +181,14 @@ def _passage_of_hit(services: Services, collection: str, hit: Hit) -> Passage:
 
 
 def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewSource:
+    known = snapshot.files.get_all((path,)).get(path)
     return _PreviewSource(
         path,
         _text_of(snapshot, path),
         highlighting_plan(snapshot, query),
         snapshot.files.page_starts(path),
         snapshot.files.masked(path),
+        known.source.mtime_ns / 1e9 if known else None,
     )
 
 
@@ -224,23 +230,25 @@ def _lines_in_view(doc_id: str, source: _PreviewSource, line: int) -> PreviewAns
         rows=(),
         matching_lines=tuple(matching)[:_MAX_MATCHING_LINES],
         page_lines=tuple(bisect_right(starts, at) for at in source.page_starts),
-        heading_lines=tuple(dict.fromkeys(_heading_lines(text))),
+        heading_lines=tuple(dict.fromkeys(_heading_lines(text, first, last))),
         is_drawn=text.facts.kind in RENDERED_KINDS and not source.n_masked and not text.on_disk,
         masked=source.n_masked,
         members=(),
         container=None,
         on_disk=text.on_disk,
+        modified_at=format_timestamp(source.modified_at),
     )
 
 
-def _heading_lines(text: FileText) -> Iterator[int]:
-    """Yield the lines of prose that are headings: a chunk knows those above it and those in it, but not where."""
+def _heading_lines(text: FileText, first: int, last: int) -> Iterator[int]:
+    """Yield the lines in view that are headings of prose: a chunk knows those above and in it, but not where."""
     if form_of(text.facts.kind) not in {Form.PROSE, Form.PAGES}:
         return
     lines = text.text.split("\n")
     for chunk in text.chunks:
-        headings = {name for heading in chunk.heading.split(" > ") for name in (heading, *heading.split(", ")) if name}
-        numbers = range(chunk.start_line, chunk.end_line + 1) if headings else ()
+        numbers = range(max(chunk.start_line, first), min(chunk.end_line, last) + 1)
+        names = chunk.heading.split(HEADING_SEPARATOR) if numbers else ()
+        headings = {name for heading in names for name in (heading, *heading.split(", ")) if name}
         yield from (number for number in numbers if lines[number - 1].strip() in headings)
 
 
