@@ -14,7 +14,8 @@ import { Pages } from "./preview_pages.js";
 const FORMS = { lines, prose, markdown, message, slides, table };
 
 export class Preview {
-  #asked = "";
+  #asked = { place: {}, query: "" }; // the place that was asked for last
+  #asText = false; // whether the text was chosen where there are pages, too
   #found = null; // what is shown, as the server told it
   #pages = null; // its pages, where they are drawn
   #stops = []; // the matches that can be gone to
@@ -36,27 +37,45 @@ export class Preview {
     this.#empty();
   }
 
-  // Shows a document at a place. `mayDiffer` tells that it may have changed since it was shown: then it is asked for again.
+  // Shows a document at a place. With `mayDiffer`, the index has changed: what is shown is asked for again, and stays in
+  // place.
   async show(place, query, mayDiffer = false) {
-    const key = JSON.stringify([place, query]);
-    const isShown = key === this.#asked;
-    if (isShown && !(mayDiffer && this.#found)) return this.#nearby.show(this.#found?.text ? this.#found.doc_id : "");
-    this.#asked = key;
+    const isReload = mayDiffer && place.doc && place.doc === this.#asked.place.doc && query === this.#asked.query;
+    if (isReload) return this.#reload();
+    if (isEqual({ place, query }, this.#asked)) return this.#tellNearby();
+    this.#asked = { place, query };
     if (!place.doc) return this.#leave();
     const isSame = !mayDiffer && this.#found?.doc_id === place.doc && this.#query === query && this.#holds(Number(place.line) || 1);
     if (isSame) return this.#goTo(place);
-    if (!isShown) this.#body.setAttribute("aria-busy", "true");
+    const asked = this.#asked;
+    this.#body.setAttribute("aria-busy", "true");
     try {
-      const found = await get(`documents/${place.doc}/preview`, { query: marked(query), line: Number(place.line) || 1 });
-      if (this.#asked !== key) return;
-      if (isShown && isEqual(found, this.#found)) this.#nearby.show(found.text ? found.doc_id : "");
-      else if (isShown && this.#found?.doc_id === place.doc) this.#showInPlace(found, place, query);
+      const found = await this.#ask();
+      if (this.#asked === asked) this.#show(found, place, query);
+    } catch (problem) {
+      if (this.#asked === asked) this.#fail(problem.message);
+    } finally {
+      if (this.#asked === asked) this.#body.removeAttribute("aria-busy");
+    }
+  }
+
+  // A document that is gone is shown no more; after any other failure it stays, until the index changes again.
+  async #reload() {
+    const asked = this.#asked, { place, query } = asked;
+    try {
+      const found = await this.#ask();
+      if (this.#asked !== asked) return;
+      if (isEqual(found, this.#found)) this.#tellNearby();
+      else if (this.#found?.doc_id === place.doc) this.#showInPlace(found, place, query);
       else this.#show(found, place, query);
     } catch (problem) {
-      if (this.#asked === key) this.#fail(problem.message);
-    } finally {
-      if (this.#asked === key) this.#body.removeAttribute("aria-busy");
+      if (this.#asked === asked && (problem.status === 404 || !this.#found)) this.#fail(problem.message);
     }
+  }
+
+  #ask() {
+    const { place, query } = this.#asked;
+    return get(`documents/${place.doc}/preview`, { query: marked(query), line: Number(place.line) || 1 });
   }
 
   // Goes to the next match, or the one before, also where that is in a part that is not shown yet.
@@ -108,17 +127,20 @@ export class Preview {
   // Shows another version of a document, scrolled as the one before.
   #showInPlace(found, place, query) {
     const scrolled = [this.#body, this.part.parentElement].filter(Boolean).map((one) => [one, one.scrollTop]);
-    this.#show(found, place, query);
+    const at = this.#at, nStops = this.#stops.length;
+    this.#show(found, this.#pages ? { ...place, page: String(this.#pages.page) } : place, query);
+    if (!this.#pages && at >= 0 && this.#stops.length === nStops) this.#select(at);
     for (const [one, top] of scrolled) one.scrollTop = top;
   }
 
   #show(found, place, query) {
+    if (this.#found?.doc_id !== found.doc_id) this.#asText = false;
     this.#found = found;
     this.#query = query;
     this.#body.scrollTop = 0;
     this.#counter.textContent = "";
     this.#head.replaceChildren(...this.#about(found));
-    this.#draw(found, place, found.is_drawn);
+    this.#draw(found, place, found.is_drawn && !(this.#asText && hasViews(found)));
   }
 
   #draw(found, place, asPages) {
@@ -138,9 +160,13 @@ export class Preview {
     return element("button", { type: "button", class: "edge", onclick: () => this.show({ ...this.#place, line: String(line), page: "" }, this.#query) }, label);
   }
 
+  #tellNearby() {
+    this.#nearby.show(this.#found?.text ? this.#found.doc_id : "");
+  }
+
   #goTo(place) {
     this.#place = place;
-    this.#nearby.show(this.#found.text ? this.#found.doc_id : "");
+    this.#tellNearby();
     const line = Number(place.line) || (place.heading ? lineOf(this.#body, place.heading) : 1);
     if (this.#pages) return this.#tellOf(this.#pages, this.#pages.goTo(Number(place.page) || this.#pages.pageOf(line)));
     for (const one of this.#body.querySelectorAll(".wanted")) one.classList.remove("wanted");
@@ -182,7 +208,7 @@ export class Preview {
   #about(found) {
     const move = (by, label, sign) => element("button", { type: "button", class: "step", title: label, "aria-label": label, onclick: () => this.step(by) }, sign);
     const steps = found.matching_lines.length > 0 && element("div", { class: "steps" }, move(-1, words.preview.previous, "↑"), move(1, words.preview.next, "↓"), this.#counter);
-    const views = found.form === "pages" && found.is_drawn && found.text.trim() && this.#switch(found);
+    const views = hasViews(found) && this.#switch(found);
     const panel = element("div", { class: "panel" });
     const name = (iconOf(found.kind) !== "sheet" && found.title) || found.filename;
     this.#back.replaceChildren(words.preview.back, element("span", {}, name));
@@ -199,15 +225,17 @@ export class Preview {
 
   // A document with pages can be looked at as it is drawn, or as text.
   #switch(found) {
+    const label = () => (this.#asText ? words.preview.asPages : words.preview.asText);
     const button = element("button", { type: "button", class: "tool view", onclick: () => {
-      const asPages = !this.#pages;
-      button.textContent = asPages ? words.preview.asText : words.preview.asPages;
-      this.#draw(found, this.#place, asPages);
-    } }, words.preview.asText);
+      this.#asText = !this.#asText;
+      button.textContent = label();
+      this.#draw(found, this.#place, !this.#asText);
+    } }, label());
     return button;
   }
 }
 
+const hasViews = ({ form, is_drawn, text }) => form === "pages" && is_drawn && text.trim() !== "";
 const isEqual = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 function facts(found) {

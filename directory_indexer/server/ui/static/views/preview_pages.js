@@ -33,6 +33,10 @@ export class Pages {
     for (const { image } of this.#sheets) if (image?.src) URL.revokeObjectURL(image.src);
   }
 
+  get page() {
+    return this.#page;
+  }
+
   pageOf(line) {
     return Math.max(this.#found.page_lines.findLastIndex((first) => first <= line) + 1, 1);
   }
