@@ -479,7 +479,7 @@ def test_a_checker_of_accessibility_finds_nothing(
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        assert page.evaluate("document.querySelector('main').scrollWidth <= innerWidth")
+        page.wait_for_function("document.querySelector('main').scrollWidth <= innerWidth")
 
 
 @pytest.mark.slow
