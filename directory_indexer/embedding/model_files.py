@@ -13,8 +13,11 @@ from directory_indexer.core.errors import ProviderError
 
 DIMENSIONS = 384
 
-STATIC_TABLE_VERSION = 2
-"""Incremented with every change that makes static vectors incomparable with earlier ones."""
+STATIC_TABLE_VERSION = 3
+"""Incremented with every change that makes static vectors incomparable with earlier ones, or their model unreadable."""
+
+READABLE_STATIC_TABLES = (2, STATIC_TABLE_VERSION)
+"""Versions whose static vectors can be searched; a run replaces those of the first, whose model has one mean."""
 
 # Without pathlib, which takes 5 ms to import and which a worker for one file does not need.
 MODEL_DIRECTORY = os.path.join(os.path.dirname(os.path.dirname(__file__)), "models", "all-MiniLM-L6-v2")

@@ -138,7 +138,9 @@ def parse_static_model(weights: bytes, means: bytes, own: bytes) -> StaticModel:
     one_mean = _FLOAT_BYTES * DIMENSIONS
     if len(weights) != _FLOAT_BYTES * N_TOKENS or len(means) not in (one_mean, 2 * one_mean):
         raise ValueError("not the weights and the means of this table")
-    mean, *others = np.frombuffer(means, np.float32).reshape(-1, DIMENSIONS)
+    mean, *others = vectors = np.frombuffer(means, np.float32).reshape(-1, DIMENSIONS)
+    if not np.isfinite(vectors).all():
+        raise ValueError("a mean that is not finite")
     rows = parse_trained_rows(own)
     if rows.tokens.size and int(rows.tokens.max()) >= N_TOKENS:
         raise ValueError("rows of unknown tokens")

@@ -108,7 +108,8 @@ def near_file_name(snapshot: Snapshot, request: SearchRequest, query: Query, sco
     is_meant = _scope_test(snapshot, request, Query("", ""), scope)
     files = snapshot.path_lookup.with_all([f"{dot}{extension}"])
     names = {os.path.basename(file.path) for file in files if file.is_indexed and is_meant(file)}
-    stems = {name: os.path.splitext(name)[0].casefold() for name in names if name.casefold().endswith(dot + extension)}
+    alike = (name for name in names if name.casefold().endswith(dot + extension) and name.isprintable())
+    stems = {name: os.path.splitext(name)[0].casefold() for name in alike}
     n_errors = {name: edit_distance(stem, near, most=1) for name, near in stems.items()}
     return "" if 0 in n_errors.values() else min((name for name, n in n_errors.items() if n), default="")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from directory_indexer.core.ids import ChunkId, ContentHash
 from directory_indexer.core.lazy import lazily
-from directory_indexer.embedding.model_files import STATIC_TABLE_VERSION
+from directory_indexer.embedding.model_files import READABLE_STATIC_TABLES
 from directory_indexer.embedding.static_table import (
     CODE_BYTES,
     StaticModel,
@@ -174,7 +174,7 @@ class StaticCandidates:
     @cached_property
     def _model(self) -> StaticModel | None:
         stored = self._snapshot.static_vectors.model()
-        if stored is None or stored.version != STATIC_TABLE_VERSION:
+        if stored is None or stored.version not in READABLE_STATIC_TABLES:
             return None
         return parse_stored(
             "static_model", lambda made: parse_static_model(made.weights, made.means, made.own_rows), stored

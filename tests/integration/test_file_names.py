@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -243,6 +244,13 @@ def test_a_misspelt_file_name_is_corrected_within_the_scope_alone(index: Index) 
         request = index.request(typed, scope=(resolved_path(str(index.root / where)),))
         assert not index.searcher.search(request).corrections
     assert not index.searcher.search(index.request("notes.md", mode=SearchMode.SEMANTIC)).corrections
+
+
+@pytest.mark.skipif(os.name != "posix", reason="such names are no names elsewhere")
+def test_no_name_with_control_characters_is_searched_for_another(index: Index) -> None:
+    plant(index.root, {"plan\x07ner.md": "Nothing."})
+    index.run()
+    assert not index.searcher.search(index.request("planner.md")).corrections
 
 
 def test_a_part_of_a_compound_is_enough_where_no_text_has_the_word(index: Index) -> None:

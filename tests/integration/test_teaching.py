@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,6 +108,19 @@ def test_the_first_candidate_is_near_the_vector_of_the_query_not_its_words(make:
     n_lessons = len(index.embedder.embedded)
     index.search("qilin", mode=SearchMode.SEMANTIC, embedding_seconds=GENEROUS)
     assert "zebra" in index.embedder.embedded[n_lessons]
+
+
+def test_static_vectors_of_the_version_before_are_searched_and_replaced(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+    index.run()
+    before = model_of(index)
+    with contextlib.closing(sqlite3.connect(index.docstore.path)) as connection, connection:
+        connection.execute("UPDATE static_model SET version = 2, mean = substr(mean, 1, 1536)")
+    assert index.search("Ledger 7", mode=SearchMode.SEMANTIC, embedding_seconds=GENEROUS)
+
+    index.run()
+
+    assert (model_of(index).version, len(model_of(index).means)) == (before.version, len(before.means))
 
 
 def test_another_run_embeds_and_learns_nothing_more(make: Callable[..., Index]) -> None:

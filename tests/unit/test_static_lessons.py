@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,6 +67,14 @@ def test_a_stored_model_keeps_both_means_and_may_lack_the_second() -> None:
     assert np.array_equal(stored.model_mean, lessons().vectors.mean(axis=0))
     earlier = parse_static_model(model.weights.tobytes(), model.mean.tobytes(), bytes(model.own))
     assert earlier.model_mean is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_stored_mean_that_is_not_finite_is_damage(value: float) -> None:
+    model = train_static_model(TEXTS, lessons())
+    means = model.means()[:-4] + np.float32(value).tobytes()
+    with pytest.raises(ValueError, match="not finite"):
+        parse_static_model(model.weights.tobytes(), means, bytes(model.own))
 
 
 def test_from_no_lessons_nothing_is_learned() -> None:

@@ -21,7 +21,7 @@ from directory_indexer.core.files import SkipReason, Stage
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
-from directory_indexer.embedding.model_files import DIMENSIONS, STATIC_TABLE_VERSION
+from directory_indexer.embedding.model_files import DIMENSIONS, READABLE_STATIC_TABLES
 from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, Connections
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
@@ -392,7 +392,7 @@ _CHECKED_COLUMNS: Final = (
     ),
     _CheckedColumn(
         "static_model",
-        f"SELECT id, weights, mean, own_rows FROM static_model WHERE version = {STATIC_TABLE_VERSION}",  # noqa: S608
+        f"SELECT id, weights, mean, own_rows FROM static_model WHERE version IN {READABLE_STATIC_TABLES}",  # noqa: S608
         lambda *columns: parse_static_model(*columns),  # noqa: PLW0108 - imported when it is called
         _DELETE_STATIC_VECTORS,
     ),
