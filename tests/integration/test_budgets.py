@@ -64,7 +64,7 @@ def answer_of(served: Served, tool: str, given: dict[str, Any]) -> tuple[str, di
     return anyio.run(call)
 
 
-@pytest.mark.parametrize("max_tokens", [Budgets.LEAST, 1000, Budgets.MOST])
+@pytest.mark.parametrize("max_tokens", [2 * Budgets.LEAST, 1000, Budgets.MOST])  # a hit in a long path needs some
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
