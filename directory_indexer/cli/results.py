@@ -190,7 +190,7 @@ def open_hit(hits: Sequence[Hit], number: int) -> None:
 
 
 _NO_PROGRAM: Final = 3
-"""How xdg-open ends if a tool that it needs is missing."""
+"""The exit code of xdg-open if a tool that it needs is missing."""
 
 
 def command_for(hit: Hit, environ: Mapping[str, str]) -> list[str]:

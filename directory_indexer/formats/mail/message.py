@@ -48,7 +48,7 @@ _WORD: Final = re.compile(r"\w+")
 _ADDRESS: Final = re.compile(r"\b(?:https?://|mailto:|cid:)\S+", re.IGNORECASE)
 _MIN_WORDS: Final = 2
 _END_OF_BLOCK: Final = re.compile(r"</(?:p|div|li|h[1-6]|tr|table|blockquote)\s*>|<br\b[^<>]*>", re.IGNORECASE)
-"""What ends a line of a message: its source often has all in one line."""
+"""Ends of lines in the HTML of a message, whose source is often one line."""
 
 _SIGNATURE: Final = "-- "
 _UUENCODED: Final = re.compile(

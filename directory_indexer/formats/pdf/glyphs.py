@@ -277,14 +277,8 @@ def _differ_at(line: Any, stretches: Iterable[tuple[int, int]]) -> bool:
 
 def _spans_of(line: Any) -> list[_Span]:
     """Return the spans of a line."""
-    spans: list[_Span] = []
-    text, style = "", (0.0, 0.0)
-    for placed, baseline in _placed(line):
-        if (round(placed.size, 1), baseline) != style:
-            spans.append(_Span(text, *style))
-            text, style = "", (round(placed.size, 1), baseline)
-        text += chr(placed.c)
-    return [*spans[1:], _Span(text, *style)]
+    characters = (_Span(chr(placed.c), round(placed.size, 1), baseline) for placed, baseline in _placed(line))
+    return list(_joined(characters))
 
 
 def _placed(line: Any) -> Iterator[tuple[Any, float]]:

@@ -148,7 +148,7 @@ class Phase(StrEnum):
 
     @property
     def description(self) -> str:
-        """The phase in the words of a user."""
+        """The description for users."""
         return _PHASE_DESCRIPTIONS.get(self, self)
 
     @property
