@@ -187,7 +187,7 @@ def _looks_like_heading(rows: Sequence[PlacedRow], *, is_large: bool) -> bool:
     text = _title(rows)
     if len(rows) > _MAX_HEADING_ROWS or len(text) > _MAX_HEADING_CHARS or "…" in text:
         return False
-    letters = sum(character.isalpha() for character in text)
+    letters = sum(map(str.isalpha, text))
     is_wordy = letters >= _MIN_HEADING_LETTERS and 2 * letters >= len(text)
     return is_wordy and (is_large or not _looks_like_prose(text))
 

@@ -17,7 +17,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
-from itertools import groupby, islice, pairwise, product
+from itertools import groupby, pairwise, product
+from operator import itemgetter
 from statistics import median
 from string import ascii_lowercase
 from typing import Any, Final, NamedTuple
@@ -101,25 +102,21 @@ def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
     `page` is their MuPDF text page, and `text` all of its text.
     """
     marks = _mark_pattern(text)
-    hints = [hints_at for hints_at in (marks.search, _needs_positions) if hints_at(text)]
-    if not hints:
+    has_marks, needs_positions = marks.search(text) is not None, _needs_positions(text)
+    if not has_marks and not needs_positions:
         return
     candidates = {
         (number, index): line
         for number, block in enumerate(blocks)
         for index, line in enumerate(block.get("lines", ()))
-        if any(hints_at(line["text"]) for hints_at in hints)
+        if (has_marks and marks.search(line["text"])) or (needs_positions and _needs_positions(line["text"]))
     }
     for place, printed in _lines_of(page, candidates):
-        line = candidates[place]
-        if _needs_positions(line["text"]):
-            glyphs = _glyphs_of(printed)
-            if "".join(glyph.character for glyph in glyphs) == line["text"]:
-                line["text"] = _text_of(glyphs)
-        elif _differ_at(printed, [match.span() for match in marks.finditer(line["text"])]):
-            spans = _spans_of(printed)
-            if "".join(span.text for span in spans) == line["text"]:
-                line["text"] = _with_marks_apart(spans)
+        text = candidates[place]["text"]
+        if _needs_positions(text) or _differ_at(printed, [match.span() for match in marks.finditer(text)]):
+            glyphs = list(_chain(printed.first_char))
+            if len(glyphs) == len(text):
+                candidates[place]["text"] = _reread(text, glyphs, printed.dir)
 
 
 def has_unknown_characters(text: str) -> bool:
@@ -217,18 +214,6 @@ def _is_bidirectional(text: str) -> bool:
     return _RIGHT_TO_LEFT.search(text) is not None and _ASCII_WORD.search(text) is not None
 
 
-class _Glyph(NamedTuple):
-    character: str
-    left: float
-    right: float
-    baseline: float
-    """The distance of its baseline from the top, for a line from left to right."""
-
-    size: float
-    is_synthetic: bool
-    """Whether it is a space that MuPDF inserted between two glyphs."""
-
-
 def _mark_pattern(text: str) -> re.Pattern[str]:
     """Return a pattern of what may be a mark on a page; letters only if notes begin with them, from `a` on."""
     letters = set(_BEGINNING_OF_NOTE.findall(f"\n{text}"))
@@ -245,12 +230,19 @@ def _mark_pattern_with_letters(last: str) -> re.Pattern[str]:
 def _lines_of(page: Any, places: Collection[tuple[int, int]]) -> Iterator[tuple[tuple[int, int], Any]]:
     """Yield the MuPDF lines at the given places, the numbers of their block and line."""
     numbers = {number for number, _ in places}
-    for number, block in enumerate(islice(page, max(numbers) + 1 if numbers else 0)):
-        if number not in numbers or block.m_internal.type != mupdf.FZ_STEXT_BLOCK_TEXT:
-            continue
-        for index, line in enumerate(block):
-            if (number, index) in places:
-                yield (number, index), line.m_internal
+    for number, block in enumerate(_chain(page.m_internal.first_block)):
+        if number in numbers and block.type == mupdf.FZ_STEXT_BLOCK_TEXT:
+            first = next(iter(mupdf.FzStextBlock(block)))
+            for index, line in enumerate(_chain(first.m_internal)):
+                if (number, index) in places:
+                    yield (number, index), line
+
+
+def _chain(part: Any) -> Iterator[Any]:
+    """Yield a part of a text page and those after it; to follow their links spares the wrappers of PyMuPDF."""
+    while part:
+        yield part
+        part = part.next
 
 
 class _Span(NamedTuple):
@@ -275,54 +267,40 @@ def _differ_at(line: Any, stretches: Iterable[tuple[int, int]]) -> bool:
     return False
 
 
-def _spans_of(line: Any) -> list[_Span]:
-    """Return the spans of a line."""
-    characters = (_Span(chr(placed.c), round(placed.size, 1), baseline) for placed, baseline in _placed(line))
-    return list(_joined(characters))
+def _reread(text: str, glyphs: Sequence[Any], direction: Any) -> str:
+    """Return the text of a line by the places of its glyphs, one for each character."""
+    if _RIGHT_TO_LEFT.search(text):
+        return _in_logical_order(text, glyphs)
+    characters = list(text)
+    for at in _ends_of_words(text, glyphs):
+        characters[at] += " "
+    if _LETTER_SPACED.search(text):
+        for at in _spaces_between_letters(text, glyphs):
+            characters[at] = ""
+    return _with_marks_apart(list(_spans_of(characters, glyphs, direction)))
 
 
-def _placed(line: Any) -> Iterator[tuple[Any, float]]:
-    """Yield the MuPDF characters of a line with their baselines; to follow the links spares the wrappers of PyMuPDF."""
-    character, direction = line.first_char, line.dir
+def _spans_of(characters: Sequence[str], glyphs: Iterable[Any], direction: Any) -> Iterator[_Span]:
     horizontal, vertical = direction.x, direction.y
-    while character:
-        origin = character.origin
-        yield character, round(horizontal * origin.y - (vertical * origin.x if vertical else 0), 1)
-        character = character.next
+
+    def style(glyph: Any) -> tuple[float, float]:
+        origin = glyph.origin
+        return round(glyph.size, 1), round(horizontal * origin.y - (vertical * origin.x if vertical else 0), 1)
+
+    for (size, baseline), span in groupby(zip(characters, map(style, glyphs), strict=True), itemgetter(1)):
+        yield _Span("".join(character for character, _ in span), size, baseline)
 
 
-def _joined(characters: Iterable[_Span]) -> Iterator[_Span]:
-    for (size, baseline), span in groupby(characters, lambda character: (character.size, character.baseline)):
-        yield _Span("".join(character.text for character in span), size, baseline)
+def _ends_of_words(text: str, glyphs: Sequence[Any]) -> Iterator[int]:
+    """Yield the places of ligatures that a gap follows."""
+    for ligature in _MAY_END_WORD.finditer(text):
+        glyph, following = glyphs[ligature.start() : ligature.start() + 2]
+        if _gap(glyph, following) > _MIN_WORD_GAP * glyph.size:
+            yield ligature.start()
 
 
-def _glyphs_of(line: Any) -> list[_Glyph]:
-    return [_glyph(character, baseline) for character, baseline in _placed(line)]
-
-
-def _glyph(character: Any, baseline: float) -> _Glyph:
-    quad, is_synthetic = character.quad, bool(character.flags & _SYNTHETIC_FLAG)
-    return _Glyph(chr(character.c), quad.ll.x, quad.lr.x, baseline, round(character.size, 1), is_synthetic)
-
-
-def _text_of(glyphs: Sequence[_Glyph]) -> str:
-    if any(_RIGHT_TO_LEFT.match(glyph.character) for glyph in glyphs):
-        return _in_logical_order(glyphs)
-    text = "".join(glyph.character for glyph in glyphs)
-    if _MAY_END_WORD.search(text):
-        glyphs = list(_with_spaces(glyphs))
-    kept = _without_letter_spacing(glyphs) if _LETTER_SPACED.search(text) else glyphs
-    characters = (_Span(glyph.character, glyph.size, glyph.baseline) for glyph in kept)
-    return _with_marks_apart(list(_joined(characters)))
-
-
-def _with_spaces(glyphs: Sequence[_Glyph]) -> Iterator[_Glyph]:
-    """Yield the glyphs with a space where a gap follows a ligature."""
-    for glyph, following in pairwise((*glyphs, glyphs[-1])):
-        yield glyph
-        is_gap = following.left - glyph.right > _MIN_WORD_GAP * glyph.size
-        if is_gap and glyph.character == "\ufb00" and not following.character.isspace():
-            yield glyph._replace(character=" ", left=glyph.right, right=following.left, is_synthetic=True)
+def _gap(glyph: Any, following: Any) -> float:
+    return float(following.quad.ll.x - glyph.quad.lr.x)
 
 
 def _with_marks_apart(spans: Sequence[_Span]) -> str:
@@ -348,30 +326,28 @@ def _with_marks_apart(spans: Sequence[_Span]) -> str:
     return text.rstrip() + marks if marks else text
 
 
-def _in_logical_order(glyphs: Sequence[_Glyph]) -> str:
+def _in_logical_order(text: str, glyphs: Sequence[Any]) -> str:
     """Return the text of a line in reading order: right to left, with numbers left to right."""
-    n_other = sum(glyph.character.isascii() and glyph.character.isalpha() for glyph in glyphs)
-    n_own = sum(bool(_RIGHT_TO_LEFT.match(glyph.character)) for glyph in glyphs)
-    if n_other > n_own:
-        return "".join(glyph.character for glyph in glyphs)
-    ordered = sorted(glyphs, key=lambda glyph: -round(glyph.left))
-    text = "".join(glyph.character for glyph in ordered)
-    return _LEFT_TO_RIGHT.sub(lambda stretch: stretch[0][::-1], text)
+    n_other = sum(character.isascii() and character.isalpha() for character in text)
+    if n_other > len(_RIGHT_TO_LEFT.findall(text)):
+        return text
+    places = [-round(glyph.quad.ll.x) for glyph in glyphs]
+    ordered = "".join(text[at] for at in sorted(range(len(text)), key=places.__getitem__))
+    return _LEFT_TO_RIGHT.sub(lambda stretch: stretch[0][::-1], ordered)
 
 
-def _without_letter_spacing(glyphs: Sequence[_Glyph]) -> Iterable[_Glyph]:
-    """Return the glyphs without the spaces within letter-spaced words."""
-    letters = [index for index, glyph in enumerate(glyphs) if not glyph.character.isspace()]
-    gaps = {second: glyphs[second].left - glyphs[first].right for first, second in pairwise(letters)}
+def _spaces_between_letters(text: str, glyphs: Sequence[Any]) -> Iterator[int]:
+    """Yield the places of the spaces within letter-spaced words."""
+    letters = [at for at, character in enumerate(text) if not character.isspace()]
+    gaps = {second: _gap(glyphs[first], glyphs[second]) for first, second in pairwise(letters)}
     spaced = [second for first, second in pairwise(letters) if second > first + 1]
     usual, size = median(gaps[second] for second in spaced), glyphs[0].size
-    n_synthetic = sum(glyph.is_synthetic for glyph in glyphs)
+    n_synthetic = sum(bool(glyph.flags & _SYNTHETIC_FLAG) for glyph in glyphs)
     is_set_apart = len(spaced) >= _MIN_SHARE_SPACED * (len(letters) - 1) and usual < size
-    if not is_set_apart or (n_synthetic < len(spaced) / 2 and usual < _MIN_LETTER_GAP * size):
-        return glyphs
-    within = {second for second in spaced if gaps[second] < _WORD_GAP_RATIO * usual}
-    dropped = {index for first, second in pairwise(letters) if second in within for index in range(first + 1, second)}
-    return [glyph for index, glyph in enumerate(glyphs) if index not in dropped]
+    if is_set_apart and (n_synthetic >= len(spaced) / 2 or usual >= _MIN_LETTER_GAP * size):
+        for first, second in pairwise(letters):
+            if gaps[second] < _WORD_GAP_RATIO * usual:
+                yield from range(first + 1, second)
 
 
 def _undo_shift(lines: Lines, sample: str) -> None:

@@ -46,10 +46,12 @@ IDEOGRAPHS = "\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U000200
 """The characters, as in a regular expression, of scripts written without spaces and broken anywhere."""
 
 # Control characters, invisible ones, and those of private use: fonts put bullets and ornaments there.
-_JUNK = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff]")
+_JUNK_CHARACTERS = "\0-\x08\x0e-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff\ue000-\uf8ff"
+_JUNK = re.compile(f"[{_JUNK_CHARACTERS}]")
 # A soft hyphen printed within a row is a hyphen that its font misnames.
 _PRINTED_HYPHEN = re.compile("\u00ad(?=.)")
-_ARABIC_FORMS = re.compile("[\ufb50-\ufdff\ufe70-\ufefc]+")
+_ARABIC_FORM_CHARACTERS = "\ufb50-\ufdff\ufe70-\ufefc"
+_ARABIC_FORMS = re.compile(f"[{_ARABIC_FORM_CHARACTERS}]+")
 _SPACED_IDEOGRAPHS = re.compile(rf"(?<=[{IDEOGRAPHS}]) (?=[{IDEOGRAPHS}])")
 _LEADERS = re.compile(r"(?: ?\.){4,}")
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
@@ -63,6 +65,10 @@ _ACCENTS = dict(
     )
 )
 _ACCENTED = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
+_UNUSUAL = re.compile(
+    f"[\u00ad\ufffd{_JUNK_CHARACTERS}{_ARABIC_FORM_CHARACTERS}{IDEOGRAPHS}"
+    f"{''.join(map(chr, _LIGATURES))}{''.join(_ACCENTS)}]"
+)
 
 _MIN_HEADING_RATIO = 1.6
 """Lines so much higher than others are headings; the heights of recognised letters vary."""
@@ -215,7 +221,7 @@ def ends_sentence(text: str) -> bool:
 def clean(text: str) -> str:
     """Return a row of a page as one would type it; a soft hyphen at its end stays, since it marks a split word."""
     text = " ".join(text.split())
-    if not (text.isascii() and text.isprintable()):
+    if not (text.isascii() and text.isprintable()) and _UNUSUAL.search(text):
         if "\ufffd" in text:
             text = " ".join(text.replace("\ufffd", " ").split())
         text = _PRINTED_HYPHEN.sub("-", _JUNK.sub("", text).translate(_LIGATURES))

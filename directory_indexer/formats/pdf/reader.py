@@ -236,7 +236,8 @@ def _pages(pdf: pymupdf.Document, recognised: RecognisedPages, *, finds_tables: 
 
 
 def _page(page: pymupdf.Page, rows: list[Row], letters: LetterCounts, recognised: RecognisedPages) -> Page:
-    width, height = int(page.rect.width * _TENTHS), int(page.rect.height * _TENTHS)
+    sheet = page.rect
+    width, height = int(sheet.width * _TENTHS), int(sheet.height * _TENTHS)
     try:
         need = ocr_need(page, letters, rows)
         key = None if need is OcrNeed.TEXT else page_key(page)
@@ -321,23 +322,23 @@ def _parse_blocks(json_text: str) -> list[dict[str, Any]]:
 
 
 def _rows(blocks: Blocks) -> Iterator[Row]:
+    parts = [(line["y"], _row(line, index)) for index, block in enumerate(blocks) for line in block.get("lines", ())]
+    is_any_repeated = len({part.text for _, part in parts}) < len(parts)
     drawn = _DrawnTexts()
-    for index, block in enumerate(blocks):
-        row: Row | None = None
-        baseline = 0
-        for line in block.get("lines", ()):
-            part = _row(line, index)
-            if drawn.add_repeated(part):
-                continue
-            if row and part.text and abs(line["y"] - baseline) <= _MAX_BASELINE_DIFFERENCE:
-                is_bold = row.is_bold and part.is_bold
-                row = join_side_by_side([row, part])._replace(size=max(row.size, part.size), is_bold=is_bold)
-            elif part.text:
-                if row:
-                    yield row
-                row, baseline = part, line["y"]
-        if row:
-            yield row
+    row: Row | None = None
+    baseline = 0
+    for y, part in parts:
+        if not part.text or (is_any_repeated and drawn.add_repeated(part)):
+            continue
+        if row and row.block == part.block and abs(y - baseline) <= _MAX_BASELINE_DIFFERENCE:
+            is_bold = row.is_bold and part.is_bold
+            row = join_side_by_side([row, part])._replace(size=max(row.size, part.size), is_bold=is_bold)
+        else:
+            if row:
+                yield row
+            row, baseline = part, y
+    if row:
+        yield row
 
 
 class _DrawnTexts:

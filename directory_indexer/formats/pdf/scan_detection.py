@@ -43,12 +43,13 @@ def ocr_need(page: Any, letters: LetterCounts, rows: Sequence[Row]) -> OcrNeed:
     n_all = letters.n_good + letters.n_bad
     if n_all >= _MIN_LETTERS and letters.n_bad > _BAD_SHARE * n_all:
         return OcrNeed.UNREADABLE
-    n_pixels = _SMALL_PIXELS if n_all >= _MIN_LETTERS else _TINY_PIXELS
-    if _has_large_pictures(page, n_pixels):
-        is_all = n_all < _MIN_LETTERS and _has_large_pictures(page, _SMALL_PIXELS)
-        enough = _ONLY_PICTURE_SHARE if is_all else _PICTURE_SHARE
-        return OcrNeed.PICTURE if _share_without_text(page, rows, n_pixels) >= enough else OcrNeed.TEXT
-    is_drawn = n_all < _MIN_LETTERS and _may_draw_letters(page)
+    has_letters = n_all >= _MIN_LETTERS
+    min_pixels = _SMALL_PIXELS if has_letters else _TINY_PIXELS
+    n_pixels = _n_pixels(page)
+    if n_pixels >= min_pixels:
+        enough = _PICTURE_SHARE if has_letters or n_pixels < _SMALL_PIXELS else _ONLY_PICTURE_SHARE
+        return OcrNeed.PICTURE if _share_without_text(page, rows, min_pixels) >= enough else OcrNeed.TEXT
+    is_drawn = not has_letters and _may_draw_letters(page)
     return OcrNeed.PICTURE if is_drawn else OcrNeed.TEXT
 
 
@@ -62,21 +63,22 @@ def page_key(page: Any) -> PageKey:
     return PageKey(content_hash(f"{tuple(page.mediabox)} {tuple(page.cropbox)} {page.rotation}".encode() + drawn))
 
 
-def _has_large_pictures(page: Any, n_pixels: int) -> bool:
-    n_all: int = sum(width * height for _, _, width, height, *_ in page.get_images(full=True))
-    return n_all >= n_pixels
+def _n_pixels(page: Any) -> int:
+    """Return the number of pixels of the pictures of a page."""
+    return sum(width * height for _, _, width, height, *_ in page.get_images(full=True))
 
 
-def _share_without_text(page: Any, rows: Sequence[Row], n_pixels: int) -> float:
+def _share_without_text(page: Any, rows: Sequence[Row], min_pixels: int) -> float:
     """Return the share of a page covered by pictures without text that an earlier OCR left on them.
 
     A stamp or the fax header on a scan does not count as such text: there is too little of it, or it is at the edge.
     """
-    area = (abs(page.rect) or 1) * _TENTHS * _TENTHS
+    sheet = page.rect
+    area = (abs(sheet) or 1) * _TENTHS * _TENTHS
     share = 0.0
     for picture in page.get_image_info():
-        left, top, right, bottom = (page.rect & picture["bbox"]) * _TENTHS
-        is_small = picture["width"] * picture["height"] < n_pixels / _MAX_STRIPS
+        left, top, right, bottom = (sheet & picture["bbox"]) * _TENTHS
+        is_small = picture["width"] * picture["height"] < min_pixels / _MAX_STRIPS
         if is_small or right <= left or bottom <= top:
             continue
         covered = (right - left) * (bottom - top) / area

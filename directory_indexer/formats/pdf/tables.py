@@ -270,7 +270,7 @@ def _names_periods(text: str) -> bool:
     """Whether a row has years, and no numbers but years and days: `As of June 30, 2023 2022`."""
     if len(text) > _MAX_CAPTION or text.endswith("."):
         return False
-    return _has_only_dates(text) and any(_YEAR.fullmatch(number) for number in _NUMBER.findall(text))
+    return any(map(_YEAR.fullmatch, _NUMBER.findall(text))) and _has_only_dates(text)
 
 
 def _has_only_dates(text: str) -> bool:
