@@ -20,7 +20,7 @@ from functools import cache, partial
 from itertools import groupby, pairwise, product
 from operator import itemgetter
 from statistics import median
-from string import ascii_lowercase
+from string import ascii_letters, ascii_lowercase
 from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.pdf.mupdf import MUPDF_ERRORS, mupdf, pymupdf
@@ -91,7 +91,8 @@ FEW_LETTERS: Final = 6
 """An encoding cannot be recognised from fewer letters, so their codes are not decoded."""
 
 _MIN_SHARE_OF_LETTERS: Final = 0.8
-_COMMON_LETTERS: Final = frozenset("etaoinsr")
+_LETTER_CODES: Final = frozenset(map(ord, ascii_letters))
+_COMMON_CODES: Final = frozenset(map(ord, "etaoinsrETAOINSR"))
 _MIN_LIKELIHOOD: Final = 0.5
 """The eight letters make up 0.6 of European languages, and 0.3 of any shift of them."""
 
@@ -421,12 +422,13 @@ def _shifted(code: int, shift: int) -> str:
 
 def _likelihood(codes: Mapping[int, int], shift: int) -> float:
     """Return how much the shifted codes resemble a language in Latin letters, 0 to 1."""
-    n_letters = n_spaces = n_common = 0
+    n_letters = n_common = 0
     for code, n_times in codes.items():
-        character = _shifted(code, shift).casefold()
-        n_letters += n_times * ("a" <= character <= "z")
-        n_spaces += n_times * (character == " ")
-        n_common += n_times * (character in _COMMON_LETTERS)
+        if code + shift in _LETTER_CODES:
+            n_letters += n_times
+            if code + shift in _COMMON_CODES:
+                n_common += n_times
+    n_spaces = sum(codes.get(code, 0) for code in {_SPACE - shift, _GLYPH_OF_SPACE if shift else _SPACE})
     if n_letters < FEW_LETTERS or n_letters + n_spaces < _MIN_SHARE_OF_LETTERS * sum(codes.values()):
         return 0.0
     return n_common / n_letters
