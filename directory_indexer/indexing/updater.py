@@ -328,6 +328,8 @@ class MeaningPhase:
         n_waiting = state.n_waiting()
         state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
+            if state.mode is EmbeddingMode.ON_DEMAND or (pace is not None and not pace.pauses()):
+                self._improve_static_vectors()
             state.attempt(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
         if n_waiting and state.mode is EmbeddingMode.COMPLETE and pace is not None and not state.must_stop():
@@ -338,6 +340,18 @@ class MeaningPhase:
                 n_tokens, n_truncated = self._vectorizer.usage
                 state.count(n_tokens=n_tokens, n_truncated=n_truncated)
         self._publish()
+
+    def _improve_static_vectors(self) -> None:
+        """Learn from more texts, unless another run waits."""
+        state, static_vectors = self._state, self._vectorizer.first_pass
+        n_texts = static_vectors.n_texts_to_learn()
+        if not n_texts:
+            return
+        before = state.progress
+        state.show(chunks_total=n_texts)
+        for n_embedded in static_vectors.improve(n_texts, must_stop=WriteTurn(state.run).must_stop):
+            state.show(chunks_done=state.progress.chunks_done + n_embedded)
+        state.progress = before
 
     def _publish(self) -> None:
         """Merge vectors into the vector store, and clean up once the whole index has them."""

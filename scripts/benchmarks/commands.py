@@ -22,7 +22,19 @@ from benchmarks.corpus import (
     queries,
     recoll_command,
 )
-from benchmarks.measure import DIRINDEX, NOTHING, Command, Options, Prepared, Row, cost_of, costs, rows_of, size_of
+from benchmarks.measure import (
+    DIRINDEX,
+    NOTHING,
+    PYTHON,
+    Command,
+    Options,
+    Prepared,
+    Row,
+    cost_of,
+    costs,
+    rows_of,
+    size_of,
+)
 
 from directory_indexer.app import App
 from directory_indexer.config import load_config
@@ -123,7 +135,8 @@ def first_meaning(options: Options) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(dir=options.place) as temporary:
         places = (Path(temporary) / str(number) for number in itertools.count())
         commands: dict[str, Prepared] = {
-            what: lambda: index_command(tree, next(places), "on-demand"),
+            what: lambda: _without_improvement(index_command(tree, next(places), "on-demand")),
+            "improved static vectors": lambda: index_command(tree, next(places), "on-demand"),
             "keyword index alone": lambda: index_command(tree, next(places), "off"),
         }
         if recoll_command(next(places), [tree]):
@@ -138,6 +151,13 @@ def first_meaning(options: Options) -> Iterator[Row]:
         place = next(places)
         cost_of(index_command(tree, place, "on-demand"))
         yield from _completion(place, tree)
+
+
+def _without_improvement(index: Command) -> Command:
+    """Return an index command that ends as soon as every passage has a static vector."""
+    program = "from directory_indexer.indexing import static_vectors as s; s._N_ALL_TEXTS = 0; "
+    program += "from directory_indexer.__main__ import start; start()"
+    return PYTHON, "-c", program, *index[1:]
 
 
 def _semble(program: str, cache: Path, tree: Path) -> Command:

@@ -163,27 +163,63 @@ def test_a_run_that_is_stopped_while_it_learns_keeps_what_it_made(make: Callable
     assert model_of(index).n_lessons == A_FEW
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("are_merged", [True, False])
-def test_it_learns_again_when_many_times_as_much_is_embedded(
-    make: Callable[..., Index], monkeypatch: pytest.MonkeyPatch, *, are_merged: bool
-) -> None:
-    monkeypatch.setattr("directory_indexer.indexing.static_vectors._MIN_TEXTS", 32)
+@pytest.fixture
+def few_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At first, 16 texts are enough to learn from, and later 48."""
+    monkeypatch.setattr("directory_indexer.indexing.static_vectors._N_FIRST_TEXTS", 16)
+    monkeypatch.setattr("directory_indexer.indexing.static_vectors._N_ALL_TEXTS", 48)
+
+
+def static_rows(index: Index) -> set[int]:
+    with index.docstore.snapshot() as snapshot:
+        return set(snapshot.static_vectors.all().rows.tolist())
+
+
+@pytest.mark.usefixtures("few_lessons")
+def test_once_all_is_searchable_it_learns_from_more_texts(make: Callable[..., Index]) -> None:
     index = make(Teacher())
     index.run()
-    assert model_of(index).n_lessons == 32
-    complete = make(index.embedder, EmbeddingMode.COMPLETE)
+    assert model_of(index).n_lessons == n_embedded(index) == len(index.embedder.embedded) == 48
+    assert len(static_rows(index)) == N_FILES
+
+
+@pytest.mark.usefixtures("few_lessons")
+def test_a_run_stopped_while_it_learns_more_keeps_what_was_searchable(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+
+    def stop_after_the_first_lessons() -> Outcome | None:
+        return Outcome.INTERRUPTED if len(index.embedder.embedded) > 16 else None
+
+    assert index.run(stop_reason=stop_after_the_first_lessons).outcome is Outcome.INTERRUPTED
+    assert model_of(index).n_lessons == 16
+    assert len(static_rows(index)) == N_FILES
+    made = set(index.embedder.embedded)
+    index.run()
+    assert made.isdisjoint(index.embedder.embedded)
+    assert model_of(index).n_lessons == len(made) + len(index.embedder.embedded) == 48
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_lessons")
+@pytest.mark.parametrize("are_merged", [True, False])
+def test_it_learns_from_what_is_embedded_already(
+    make: Callable[..., Index], monkeypatch: pytest.MonkeyPatch, *, are_merged: bool
+) -> None:
+    index = make(Teacher(), EmbeddingMode.COMPLETE)
 
     def stop_when_enough_is_embedded() -> Outcome | None:
-        return Outcome.INTERRUPTED if len(index.embedder.embedded) >= 4 * 32 else None
+        return Outcome.INTERRUPTED if len(index.embedder.embedded) >= 150 else None
 
-    assert complete.run(stop_reason=stop_when_enough_is_embedded).outcome is Outcome.INTERRUPTED
+    assert index.run(stop_reason=stop_when_enough_is_embedded).outcome is Outcome.INTERRUPTED
     if are_merged:
-        complete.app.vectors.vectorizer.merger.merge_all()
+        index.app.vectors.vectorizer.merger.merge_all()
     n_before = n_embedded(index)
-    assert 4 * 32 <= n_before < N_FILES
-    index.run()
-    assert model_of(index).n_lessons == n_before
-    with index.docstore.snapshot() as snapshot:
+    assert 150 <= n_before < N_FILES
+    monkeypatch.setattr("directory_indexer.indexing.static_vectors._N_ALL_TEXTS", 128)
+    monkeypatch.setattr("directory_indexer.indexing.static_vectors._MAX_FRACTION", 2)
+    later = make(index.embedder)
+    later.run()
+    assert model_of(later).n_lessons == 128
+    assert n_embedded(later) == n_before
+    with later.docstore.snapshot() as snapshot:
         assert set(snapshot.embedding_queue.rows().rows) <= set(snapshot.static_vectors.all().rows.tolist())
-    assert n_embedded(index) == n_before
