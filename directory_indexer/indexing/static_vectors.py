@@ -144,7 +144,7 @@ _N_FIRST_TEXTS = 256
 """The number of texts embedded at first: some seconds, and the vectors are stored."""
 
 _N_ALL_TEXTS = 1000
-"""On 19,405 passages of filings, 256 texts put .27 of the right pages among the first ten, 1,000 .32, 2,000 .32."""
+"""On 19,405 passages of filings, nDCG@10 of pages is .265 with 256 texts, .323 with 1,000 and .319 with 2,000."""
 
 _MAX_FRACTION = 8
 """At most one of this many chunks is embedded; more would take longer than they are worth."""

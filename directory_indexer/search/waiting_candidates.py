@@ -46,8 +46,12 @@ _N_NEWEST: Final = 40
 _N_CACHED_IF_REPEATED: Final = 16
 """If the first candidates all have a vector, a similar query was answered before, and no time is spent on more."""
 
-_KEYWORD_WEIGHT: Final = 0.5
-"""The weight of the best keyword match relative to a static similarity, which is 0.35 for the best."""
+_KEYWORD_WEIGHT: Final = 0.15
+"""The weight of the best keyword match relative to a static similarity, which is 0.35 for the best.
+
+With the 15 most promising embedded, the mean nDCG@10 of six sets is .573 with 0.5 and .596 with 0.15; with the 30 most
+promising of five, .656 and .659.
+"""
 
 
 class WaitingCandidates:
