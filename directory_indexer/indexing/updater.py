@@ -328,29 +328,33 @@ class MeaningPhase:
         n_waiting = state.n_waiting()
         state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
-            if state.mode is EmbeddingMode.ON_DEMAND or (pace is not None and not pace.pauses()):
-                self._improve_static_vectors()
+            if state.mode is EmbeddingMode.ON_DEMAND:
+                pace_or_full = pace or Throttle()
+                self._at_pace(pace_or_full, partial(self._improve_static_vectors, pace_or_full))
             state.attempt(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
         if n_waiting and state.mode is EmbeddingMode.COMPLETE and pace is not None and not state.must_stop():
             if state.run.has_host_run:
                 state.run.hand_over()  # the run that gave way to this one embeds for both, and soon
             else:
-                state.attempt(partial(self._embed, pace, after_giving_way))
+                embed = partial(self._embed_in_turns, pace, after_giving_way)
+                state.attempt(partial(self._at_pace, pace, embed))
                 n_tokens, n_truncated = self._vectorizer.usage
                 state.count(n_tokens=n_tokens, n_truncated=n_truncated)
         self._publish()
 
-    def _improve_static_vectors(self) -> None:
+    def _improve_static_vectors(self, pace: Throttle) -> None:
         """Learn from more texts, unless another run waits."""
         state, static_vectors = self._state, self._vectorizer.first_pass
         n_texts = static_vectors.n_texts_to_learn()
         if not n_texts:
             return
-        before = state.progress
-        state.show(chunks_total=n_texts)
-        for n_embedded in static_vectors.improve(n_texts, must_stop=WriteTurn(state.run).must_stop):
+        before, turn = state.progress, WriteTurn(state.run)
+        state.show(chunks_done=0, chunks_total=n_texts)
+        for n_embedded in static_vectors.improve(n_texts, must_stop=turn.must_stop):
             state.show(chunks_done=state.progress.chunks_done + n_embedded)
+            while pace.pauses() and not turn.must_stop():
+                pace.rest()
         state.progress = before
 
     def _publish(self) -> None:
@@ -378,21 +382,22 @@ class MeaningPhase:
         self._state.count(n_reused=n_chunks)
         self._state.advance(chunks_done=n_chunks)
 
-    def _embed(self, pace: Throttle, after_giving_way: Callable[[], None]) -> None:
-        """Embed waiting chunks, and publish the notice of the pace."""
+    def _at_pace(self, pace: Throttle, embed: Callable[[], None]) -> None:
+        """Embed at a pace, and publish its notice."""
         run = self._state.run
         notice = run.notice
         pace.begin()
         try:
             run.notice = pace.notice or notice
-            self._embed_in_turns(pace, after_giving_way)
+            embed()
         finally:
             pace.end()
             run.notice = notice
 
     def _embed_in_turns(self, pace: Throttle, after_giving_way: Callable[[], None]) -> None:
-        """Embed, and let waiting runs write between batches."""
+        """Embed, and let waiting runs write between batches; first improve what finds the chunks that wait."""
         state, run = self._state, self._state.run
+        self._improve_static_vectors(pace)
         fingerprint = state.fingerprint()
         while fingerprint == state.fingerprint():
             state.show()
