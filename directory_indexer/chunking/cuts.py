@@ -13,7 +13,8 @@ import zlib
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import accumulate, compress
+from itertools import accumulate, compress, islice, pairwise
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking import TOKEN_WEIGHT, LineWeights
@@ -32,6 +33,12 @@ class Unit(NamedTuple):
     cost: int
     strength: int = 0
     above: int | None = None
+
+
+_make_unit: Final = tuple.__new__
+"""Makes a unit of its fields in half the time that the class takes."""
+
+_COST: Final[Callable[[Unit], int]] = itemgetter(Unit._fields.index("cost"))
 
 
 class Ruler:
@@ -88,16 +95,15 @@ class Ruler:
         """Yield units of a range that cost at most half of `capacity`; `strength` is that of its start."""
         first, last = self._lines_of(start, end)
         bounds = array("q", (start, *self._starts[first + 1 : last], end))
-        sums, n_whole = self._sums[first : last + 1], last - first - (not self._ends_line(end, last))
+        sums, whole = self._sums[first + 1 : last + 1], end if self._ends_line(end, last) else bounds[-2]
         yield from _units_of(self, _Span(start, bounds[1], strength), capacity, _FINER_SPLITTERS)
         above = _first_character(self.text, start, end)
         # Hot loop: nearly every line is a unit.
-        for index in range(1, last - first):
-            line, line_end = bounds[index], bounds[index + 1]
-            n_tokens = -(-(sums[index + 1] - sums[index]) // TOKEN_WEIGHT)
+        for (line, line_end), (before, after) in zip(pairwise(islice(bounds, 1, None)), pairwise(sums), strict=True):
+            n_tokens = -(-(after - before) // TOKEN_WEIGHT)
             is_short = line_end - line < _MAX_TOKEN_CHARS * (n_tokens + 1) and 2 * n_tokens <= capacity
-            if is_short and index < n_whole:
-                yield Unit(line, line_end, n_tokens, n_tokens, 0, above)
+            if is_short and line_end <= whole:
+                yield _make_unit(Unit, (line, line_end, n_tokens, n_tokens, 0, above))
             else:
                 span = _Span(line, line_end, _strength_below(self.text, above, line))
                 yield from _units_of(self, span, capacity, _FINER_SPLITTERS)
@@ -105,12 +111,13 @@ class Ruler:
 
     def strength(self, unit: Unit, least: float) -> int:
         """Return the quality of the start of a unit as a cut; one below `least` need not be exact."""
-        if unit.above is None:
-            return unit.strength
-        strength = _strength_below(self.text, unit.above, unit.start)
+        start, end, _, _, strength, above = unit
+        if above is None or (least >= _MAX_WITHOUT_PARAGRAPH and self.text.index("\n", above) + 1 == start):
+            return strength
+        strength = _strength_below(self.text, above, start)
         if strength + _MAX_TIE_BREAKER <= least:
             return strength
-        return strength + _tie_breaker(self.text[unit.start : unit.end])
+        return strength + _tie_breaker(self.text[start:end])
 
     def _lines_of(self, start: int, end: int) -> tuple[int, int]:
         """Return the index of the first line in a range, which may begin before it, and that after the last one."""
@@ -159,30 +166,29 @@ def cut(units: Iterable[Unit], capacity: int, strength_of: Callable[[Unit, float
 def _take_pieces(
     window: list[Unit], strength_of: Callable[[Unit, float], int], costs: tuple[float, float, float]
 ) -> Generator[list[Unit], None, int]:
-    piece = window[: _best_cut(window, strength_of, *costs)]
+    sums = list(accumulate(map(_COST, window)))
+    piece = window[: _best_cut(window, sums, strength_of, costs)]
     yield piece
     del window[: len(piece)]
-    return sum(unit.cost for unit in piece)
+    return sums[len(piece) - 1]
 
 
 def _best_cut(
-    window: list[Unit], strength_of: Callable[[Unit, float], int], low: float, high: float, target: float
+    window: list[Unit],
+    sums: list[int],
+    strength_of: Callable[[Unit, float], int],
+    costs: tuple[float, float, float],
 ) -> int:
     """Return the number of units of the best piece that costs `low` to `high`, or of the largest if there is none."""
+    low, high, target = costs
     best, best_score = 0, -math.inf
-    largest = 1
-    filled = 0
-    for index in range(1, len(window)):
-        filled += window[index - 1].cost
-        if filled > high:
-            break
-        largest = index
-        if filled >= low:
-            unevenness = _EVENNESS * abs(filled - target) / target
-            score = strength_of(window[index], best_score + unevenness) - unevenness
-            if score >= best_score:
-                best, best_score = index, score
-    return best or largest
+    largest = min(bisect_right(sums, high), len(window) - 1)
+    for index in range(bisect_left(sums, low) + 1, largest + 1):
+        unevenness = _EVENNESS * abs(sums[index - 1] - target) / target
+        score = strength_of(window[index], best_score + unevenness) - unevenness
+        if score >= best_score:
+            best, best_score = index, score
+    return best or max(largest, 1)
 
 
 def _strip_long_blanks(part: str) -> str:
@@ -315,6 +321,8 @@ _LINE_STRENGTH: Final = 50
 _SENTENCE_STRENGTH: Final = 45
 _CLOSING_STRENGTH: Final = 20
 _HEADING_WEAKNESS: Final = 40
+_MAX_WITHOUT_PARAGRAPH: Final = _ITEM_STRENGTH + _MAX_TIE_BREAKER
+"""More than the quality of any cut below which no paragraph begins."""
 _MAX_HEADING_CHARS: Final = 60
 _STOPS: Final = ".!?;,"
 _WORD_STRENGTH: Final = 5

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, groupby, pairwise
+from operator import itemgetter
 from string import ascii_uppercase
 from typing import Final, NamedTuple
 
@@ -130,7 +131,7 @@ def _pieces_of_group(group: list[_Section], cutter: _Cutter) -> Iterator[_Piece]
         shared_start, n_shared_tokens = (
             _overlap_with_previous(previous, starts[first], cutter) if is_continued else (start, 0)
         )
-        n_tokens = n_shared_tokens + sum(unit.n_tokens for unit in units)
+        n_tokens = n_shared_tokens + sum(map(_N_TOKENS, units))
         paths = [section.flow.headings for section in group[first : bisect_left(starts, end)]]
         heading, n_heading_tokens = _heading(paths, cutter.policy.size - _N_MARKS - n_tokens, cutter.count_tokens)
         yield _Piece(shared_start, start, end, n_tokens + n_heading_tokens, heading)
@@ -162,17 +163,17 @@ def _overlap_tokens(policy: ChunkPolicy) -> int:
 
 def _overlap_with_previous(previous: Sequence[Unit], section_start: int, cutter: _Cutter) -> tuple[int, int]:
     """Return the overlap of a piece with the previous one in the same section: whole lines, or else whole sentences."""
-    text, policy, count_tokens = cutter.ruler.text, cutter.policy, cutter.count_tokens
+    text, most, count_tokens = cutter.ruler.text, _overlap_tokens(cutter.policy), cutter.count_tokens
     start, n_tokens = previous[-1].end, 0
     for unit in reversed(previous[1:]):
-        if unit.start < section_start or n_tokens + unit.n_tokens > _overlap_tokens(policy):
+        if unit.start < section_start or n_tokens + unit.n_tokens > most:
             break
         start, n_tokens = unit.start, n_tokens + unit.n_tokens
     if n_tokens:
         return start, n_tokens
     for sentence in reversed(sentence_starts(text, previous[-1].start, previous[-1].end)):
         n_more = count_tokens(text[sentence:start])
-        if n_tokens + n_more > _overlap_tokens(policy):
+        if n_tokens + n_more > most:
             break
         start, n_tokens = sentence, n_tokens + n_more
     return start, n_tokens
@@ -197,6 +198,8 @@ def _heading(paths: Sequence[tuple[str, ...]], n_allowed: int, count_tokens: Cal
 
 
 def _common_heading_prefix(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    if len(paths) == 1:
+        return paths[0]
     # The common prefix of the first and the last in order is that of all.
     first, last = min(paths), max(paths)
     if first == last[: len(first)]:
@@ -272,6 +275,7 @@ def _line_cut(text: str, start: int) -> LineCut:
 
 
 _CHARACTER: Final = re.compile(r"\S")
+_N_TOKENS: Final[Callable[[Unit], int]] = itemgetter(Unit._fields.index("n_tokens"))
 _IN_WORDS: Final = "LNMC"
 """Categories of characters in words, and of invisible ones."""
 
