@@ -8,6 +8,7 @@ parsed; if the result is the text of another file, it is still stored once.
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -56,6 +57,12 @@ class Batch:
         """The members found in each container that is being read."""
 
         self.n_chunks = 0
+        self._begun = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Return the time since the last batch was written."""
+        return time.monotonic() - self._begun
 
     @property
     def n_files(self) -> int:
@@ -82,9 +89,11 @@ class Batch:
         inserted = transaction.files.insert_new(self._files_to_insert(transaction, entries), recipe=self._recipe)
         for path in inserted:
             self._members.pop(path, None)
-        return sum(
+        n_removed = sum(
             self._write_entry(transaction, entry) for entry in entries if outcome_path(entry.outcome) not in inserted
         )
+        self._begun = time.monotonic()
+        return n_removed
 
     def _files_to_insert(self, transaction: Transaction, entries: Sequence[_BatchEntry]) -> list[PlacedFile]:
         """Return the files that were read; if two entries have the same path, their order counts."""

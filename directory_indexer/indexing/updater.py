@@ -33,6 +33,9 @@ with lazily:
     from directory_indexer.parsing.policy import ParsePolicy
 
 _BATCH_CHUNKS = 2048
+_MAX_BATCH_CHUNKS = 8192
+_BATCH_SECONDS = 1.0
+"""A batch grows while files are quick to read: the fewer the commits, the fewer pages are written again and again."""
 
 _MIN_WAITING_FOR_STATIC = 256
 """The number of chunks that are embedded in a few seconds."""
@@ -179,7 +182,7 @@ class WordPhase:
                 batch.add(result)
                 state.advance(files_done=1, bytes_done=result.source.size if result.source else 0)
             state.progress = state.progress._replace(n_failed=state.report.n_failed)
-            if batch.n_files >= state.policy.batch_files or batch.n_chunks >= _BATCH_CHUNKS:
+            if self._is_full(batch):
                 self._write_batch(batch)
         self._write_batch(batch)
 
@@ -217,6 +220,10 @@ class WordPhase:
     def _parse(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
         if requests:
             yield from parse_all(requests, self._parse_policy(), must_stop=self._state.must_stop)
+
+    def _is_full(self, batch: Batch) -> bool:
+        most_chunks = _BATCH_CHUNKS if batch.seconds >= _BATCH_SECONDS else _MAX_BATCH_CHUNKS
+        return batch.n_files >= self._state.policy.batch_files or batch.n_chunks >= most_chunks
 
     def _write_batch(self, batch: Batch) -> None:
         if batch.n_files:

@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, NamedTuple
 
 from directory_indexer.chunking.chunks import Chunk, embedding_text
-from directory_indexer.core.ids import ChunkId, content_hash, new_chunk_id
+from directory_indexer.core.ids import ChunkId, content_hash, new_chunk_ids
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import FileFacts
@@ -214,13 +214,13 @@ class ChunkWrites(TableWrites):
         ids = chain.from_iterable(self._chunk_ids_of_texts(texts))
         self._connection.executemany(
             _INSERT_CHUNK,
-            [
+            (
                 (row, text.file_id, chunk_id, *_chunk_values(text.parsed, chunk))
                 for row, (chunk_id, (text, chunk)) in enumerate(zip(ids, chunks, strict=True), first)
-            ],
+            ),
         )
         self._connection.executemany(
-            _INSERT_TEXT, [(row, compress_text(chunk.text)) for row, (_, chunk) in enumerate(chunks, first)]
+            _INSERT_TEXT, ((row, compress_text(chunk.text)) for row, (_, chunk) in enumerate(chunks, first))
         )
         self._words.add(
             FtsSource(row, chunk.text, chunk.heading, parsed.facts.title, parsed.source.path, directory)
@@ -337,7 +337,8 @@ _checked_column_types: set[tuple[type, ...]] = set()
 
 
 def _chunk_ids(parsed: ParsedFile, nth: int = 0) -> list[ChunkId]:
-    return [new_chunk_id(parsed.source.path, parsed.hash, chunk.ordinal, nth) for chunk in parsed.chunks]
+    ordinals = [chunk.ordinal for chunk in parsed.chunks]
+    return list(new_chunk_ids(parsed.source.path, parsed.hash, ordinals, nth))
 
 
 def _chunk_values(parsed: ParsedFile, chunk: Chunk) -> tuple[object, ...]:
