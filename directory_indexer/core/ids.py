@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NewType
 
 import blake3
@@ -68,11 +68,20 @@ def new_chunk_id(path: FilePath, of_content: ContentHash, ordinal: int, nth: int
     `nth` distinguishes it from equal ids that other files have taken over. `uuid.uuid5` returns the same in ten times
     the time.
     """
-    name = f"{path}\0{of_content.hex()}\0{ordinal}" + (f"\0{nth}" if nth else "")
-    number = bytearray(sha1(_CHUNK_NAMESPACE + name.encode(), usedforsecurity=False).digest()[:16])
-    number[6] = number[6] & 0x0F | 0x50
-    number[8] = number[8] & 0x3F | 0x80
-    return ChunkId(bytes(number))
+    return next(new_chunk_ids(path, of_content, (ordinal,), nth))
+
+
+def new_chunk_ids(path: FilePath, of_content: ContentHash, ordinals: Iterable[int], nth: int = 0) -> Iterator[ChunkId]:
+    """Yield the id of each chunk of a file; what their names begin with is hashed once."""
+    beginning = sha1(_CHUNK_NAMESPACE + f"{path}\0{of_content.hex()}\0".encode(), usedforsecurity=False)
+    end = f"\0{nth}" if nth else ""
+    for ordinal in ordinals:
+        name = beginning.copy()
+        name.update(f"{ordinal}{end}".encode())
+        number = bytearray(name.digest()[:16])
+        number[6] = number[6] & 0x0F | 0x50
+        number[8] = number[8] & 0x3F | 0x80
+        yield ChunkId(bytes(number))
 
 
 def uuid_text(of: ChunkId) -> str:
