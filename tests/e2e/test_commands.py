@@ -992,11 +992,12 @@ def test_the_index_is_private(indexed: Shell) -> None:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_a_dry_run_shows_the_plan_and_changes_nothing(shell: Shell) -> None:
+def test_a_dry_run_shows_the_plan_and_writes_nothing(shell: Shell) -> None:
     shell.write("a.md", "text")
     plan = shell.json("index", shell.docs, "--dry-run")
     assert [change["action"] for change in plan["changes"]] == ["add"]
-    assert "nothing is indexed" in shell.run("search", "text", expect=1).stderr
+    assert not list(shell.data_dir.glob("*"))
+    assert "there is no index" in shell.run("search", "text", expect=1).stderr
 
 
 def test_failed_files_give_exit_code_1_and_are_listed(shell: Shell) -> None:

@@ -15,12 +15,7 @@ LACKING = {
     "--config": {"usage"},  # reads transcripts alone
     "--data-dir": {"usage"},
     "--quiet": set[str](),
-    "--verbose": {  # which have no more detail to show
-        *("add", "backup", "config init", "grep", "locate", "restore", "scope", "symbol"),
-        *("collection create", "collection delete", "collection describe", "collection list"),
-        *("documents delete", "documents get", "documents list", "documents original", "documents refresh"),
-        *("key list", "key new", "key revoke"),
-    },
+    "--verbose": set[str](),
     "--json": {"serve", "ui", "documents original", "config init"},  # what they write is something else
 }
 

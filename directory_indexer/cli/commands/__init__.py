@@ -107,7 +107,7 @@ ResultFormat = Annotated[
 ]
 Null = Annotated[bool, Option(("--null", "-0"), "Print only exact paths, each followed by a NUL byte, for xargs -0.")]
 Quiet = Annotated[bool, Option(("--quiet", "-q"), "Show no progress and no notes.")]
-Verbose = Annotated[bool, Option(("--verbose", "-v"), "Show more detail.")]
+Verbose = Annotated[bool, Option(("--verbose", "-v"), "Show more detail, where there is more.")]
 NoServer = Annotated[bool, Option(("--no-server",), "Answer in this process, even if a server of the index runs.")]
 """Read by `command_client`, before a command line is parsed."""
 
@@ -121,15 +121,6 @@ Cursor = Annotated[str, Option(("--cursor",), "Continue after the last page: its
 
 class OrdinaryCall(Call):
     """The options of nearly every command."""
-
-    config: ConfigFile = None
-    data_dir: DataDir = None
-    quiet: Quiet = False
-    as_json: AsJson = False
-
-
-class VerboseCall(Call):
-    """Those of a command that can show more detail."""
 
     config: ConfigFile = None
     data_dir: DataDir = None

@@ -3,7 +3,7 @@
 import os
 from typing import Annotated
 
-from directory_indexer.cli.commands import ConfigFile, DataDir, VerboseCall
+from directory_indexer.cli.commands import ConfigFile, DataDir, OrdinaryCall, Verbose
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Call, Command, Group, Option
 from directory_indexer.core.lazy import lazily
@@ -17,7 +17,7 @@ with lazily:
     from directory_indexer.text import reports
 
 
-def show_config(call: VerboseCall) -> None:
+def show_config(call: OrdinaryCall) -> None:
     """Show every value of the configuration and where it comes from."""
     output = Output(quiet=call.quiet, verbose=call.verbose, as_json=call.as_json)
     loaded = load_config(file=call.config, data_dir=call.data_dir, environ=os.environ)
@@ -37,6 +37,7 @@ class InitConfigCall(Call):
     config: ConfigFile = None
     data_dir: DataDir = None
     quiet: Annotated[bool, Option(("--quiet", "-q"), "Show no notes.")] = False
+    verbose: Verbose = False
 
 
 def init_config(call: InitConfigCall) -> None:
@@ -52,6 +53,6 @@ COMMANDS = {
             "init": Command(InitConfigCall, init_config),
         },
         help="Show every value of the configuration and where it comes from.",
-        default=Command(VerboseCall, show_config),
+        default=Command(OrdinaryCall, show_config),
     )
 }

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.commands import VerboseCall, open_app, parse_path
+from directory_indexer.cli.commands import OrdinaryCall, open_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.lazy import lazily
@@ -16,7 +16,7 @@ with lazily:
     from directory_indexer.text import results
 
 
-class ConvertCall(VerboseCall):
+class ConvertCall(OrdinaryCall):
     """The command line of `convert`."""
 
     source: Annotated[str, Argument("A file, a member such as a.zip!/b.docx, or a URL.", metavar="PATH|URL")]

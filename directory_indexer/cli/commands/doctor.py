@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Annotated
 
-from directory_indexer.cli.commands import InCollection, VerboseCall, open_app, open_existing_app
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_app, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, StoreError
@@ -26,7 +26,7 @@ with lazily:
     from directory_indexer.text import reports
 
 
-class DoctorCall(VerboseCall):
+class DoctorCall(OrdinaryCall):
     """The command line of `doctor`."""
 
     repair: Annotated[bool, Option(("--repair",), "Repair what can be repaired.")] = False

@@ -12,6 +12,7 @@ from directory_indexer.cli.commands import (
     InCollection,
     OrdinaryCall,
     Quiet,
+    Verbose,
     open_app,
     parse_path,
     parse_range,
@@ -114,6 +115,7 @@ class GetOriginalCall(Call):
     config: ConfigFile = None
     data_dir: DataDir = None
     quiet: Quiet = False
+    verbose: Verbose = False
 
 
 def get_original(call: GetOriginalCall) -> None:

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.commands import InCollection, VerboseCall, open_existing_app, parse_path
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
@@ -34,7 +34,7 @@ _TITLES = alternatives(row.title for row in EXPORT_FORMATS)
 _SUFFIXES = alternatives(row.suffixes[0] for row in EXPORT_FORMATS)
 
 
-class ExportCall(VerboseCall):
+class ExportCall(OrdinaryCall):
     """The command line of `export`."""
 
     file: Annotated[

@@ -5,7 +5,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.commands import InCollection, VerboseCall, open_existing_app, parse_path
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.core.errors import ConsentNeededError
@@ -20,7 +20,7 @@ with lazily:
     from directory_indexer.text.formatting import count, printable
 
 
-class ForgetCall(VerboseCall):
+class ForgetCall(OrdinaryCall):
     """The command line of `forget`."""
 
     path: Annotated[Path, Argument("A tracked directory.", parse=parse_path)]

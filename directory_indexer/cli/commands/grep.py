@@ -90,6 +90,7 @@ class GrepCall(OrdinaryCall):
     collection: InCollection = ""
     no_server: NoServer = False
     color: ColorWhen = "auto"
+    verbose: Annotated[bool, Option(("--verbose",), "Show more detail, where there is more.")] = False
 
 
 def grep(call: GrepCall) -> ExitCode:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from directory_indexer.cli.commands import InCollection, VerboseCall, open_app, parse_path, parse_seconds
+from directory_indexer.cli.commands import InCollection, OrdinaryCall, open_app, parse_path, parse_seconds
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
 from directory_indexer.config.indexing import EmbeddingMode
@@ -20,6 +20,8 @@ from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
+    import tempfile
+
     from directory_indexer.api.status import PausedList, paused_of
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import CommandServer
@@ -29,6 +31,7 @@ with lazily:
     from directory_indexer.indexing import watch
     from directory_indexer.indexing.options import Effort, IndexOptions
     from directory_indexer.indexing.report import IndexReport
+    from directory_indexer.storage.documents.store import DocStore
     from directory_indexer.telemetry.start import start_leniently
     from directory_indexer.text import index_reports, json_pages
     from directory_indexer.text.formatting import plain, printable
@@ -40,7 +43,7 @@ _POLL_SECONDS = 0.1
 _Effort = Literal["full", "background", "none"]
 
 
-class IndexCall(VerboseCall):
+class IndexCall(OrdinaryCall):
     """The command line of `index`."""
 
     paths: Annotated[
@@ -146,8 +149,12 @@ def index(call: IndexCall) -> ExitCode:
 
 
 def _show_plans(app: App, directories: list[str], output: Output) -> None:
-    plans = app.runs.indexer.plans(directories)
-    estimate = app.runs.indexer.estimate_work(plans)
+    with tempfile.TemporaryDirectory() as scratch:
+        if not app.loaded.config.storage.sqlite_path.exists():
+            app.docstore = DocStore(Path(scratch) / "data.db")  # opening the index would create it
+        plans = app.runs.indexer.plans(directories)
+        estimate = app.runs.indexer.estimate_work(plans)
+        app.docstore.close()
     if output.as_json:
         output.data(json_pages.plan_json(plans, estimate))
     else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from directory_indexer.cli.commands import VerboseCall, parse_path
+from directory_indexer.cli.commands import OrdinaryCall, parse_path
 from directory_indexer.cli.commands.serve import server_arguments, unset_variables_note
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command, Option
@@ -42,7 +42,7 @@ def client_names() -> list[str]:
     return list(client_table.CLIENTS)
 
 
-class InstallCall(VerboseCall):
+class InstallCall(OrdinaryCall):
     """The command line of `install`."""
 
     clients: Annotated[

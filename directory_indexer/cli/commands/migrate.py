@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from directory_indexer.cli.commands import VerboseCall, open_existing_app
+from directory_indexer.cli.commands import OrdinaryCall, open_existing_app
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Command, Option
 from directory_indexer.core.errors import ExitCode, UsageError
@@ -16,7 +16,7 @@ with lazily:
     from directory_indexer.text.formatting import plain
 
 
-class MigrateCall(VerboseCall):
+class MigrateCall(OrdinaryCall):
     """The command line of `migrate`."""
 
     to_server: Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from directory_indexer.cli.commands import (
     InCollection,
     NoServer,
-    VerboseCall,
+    OrdinaryCall,
     open_existing_app,
     parse_path,
     parse_range,
@@ -30,7 +30,7 @@ with lazily:
     from directory_indexer.text.structure import folded_note, outline_lines, outline_within, unfolding_command
 
 
-class GetCall(VerboseCall):
+class GetCall(OrdinaryCall):
     """The command line of `get`."""
 
     files: Annotated[
@@ -86,7 +86,7 @@ def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> "
 _MAX_TOKENS = 600
 
 
-class OutlineCall(VerboseCall):
+class OutlineCall(OrdinaryCall):
     """The command line of `outline`."""
 
     places: Annotated[

@@ -18,8 +18,8 @@ from directory_indexer.cli.commands import (
     MetadataValues,
     NoServer,
     Null,
+    OrdinaryCall,
     ResultFormat,
-    VerboseCall,
     open_app,
     open_existing_app,
     parse_location,
@@ -59,7 +59,7 @@ _INTERACTIVE_LIMIT = 30
 _Mode = Literal["hybrid", "semantic", "keyword"]
 
 
-class SearchCall(VerboseCall):
+class SearchCall(OrdinaryCall):
     """The command line of `search`."""
 
     query: Annotated[
@@ -319,7 +319,7 @@ def _tracked_directories(app: App) -> list[FilePath]:
         return list(snapshot.directories.all())
 
 
-class SimilarCall(VerboseCall):
+class SimilarCall(OrdinaryCall):
     """The command line of `similar`."""
 
     file: Annotated[Path, Argument("File to compare with; it need not be indexed.", parse=parse_location)]

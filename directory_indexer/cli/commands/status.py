@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from directory_indexer.cli.commands import InCollection, NoServer, VerboseCall, open_existing_app, parse_path
+from directory_indexer.cli.commands import InCollection, NoServer, OrdinaryCall, open_existing_app, parse_path
 from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Command
 from directory_indexer.core.lazy import lazily
@@ -14,7 +14,7 @@ with lazily:
     from directory_indexer.text import index_reports, json_pages
 
 
-class StatusCall(VerboseCall):
+class StatusCall(OrdinaryCall):
     """The command line of `status`."""
 
     path: Annotated[Path | None, Argument("Only the tracked directory that contains PATH.", parse=parse_path)] = None
