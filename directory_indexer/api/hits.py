@@ -219,7 +219,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         cell=hit.cell or None,
         date=None if hit.dated_at is None else (format_timestamp(hit.dated_at) or "")[:_DAY],
         agreements=hit.agreements or None,
-        explanation=hit.explanation if explain else None,
+        explanation=hit.explanation.adding_up_to(hit.score, _SCORE_DIGITS) if explain else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Final, NamedTuple
 
@@ -119,12 +120,32 @@ class Explanation(NamedTuple):
     keyword_score: Annotated[float | None, "Score by words."]
     semantic_rank: Annotated[int | None, "Rank by meaning, from 1."]
     semantic_score: Annotated[float | None, "Score by meaning."]
-    signals: Annotated[
-        Mapping[str, float], "What was added up; `top_quality` scales the scores ([ranking.md](ranking.md))."
-    ]
+    signals: Annotated[Mapping[str, float], "The parts that add up to the score ([ranking.md](ranking.md))."]
+
+    def adding_up_to(self, score: float, digits: int) -> Explanation:
+        """Return it with the signals as rounded parts of a score.
+
+        What moved the hit is the rest of it, or else its place: signals order hits, and scores never rise in an answer.
+        """
+        if not self.signals:
+            return self
+        scale = self.signals.get(SCALE, 1.0)
+        rest = next((name for name in _MOVES if name in self.signals), "place")
+        parts = {name: scale * value for name, value in self.signals.items() if name not in {SCALE, *_MOVES}}
+        parts[rest] = score - math.fsum(parts.values())
+        rounded = {name: round(part, digits) + 0.0 for name, part in parts.items()}
+        largest = max(rounded, key=lambda name: abs(rounded[name]))
+        error = round(score, digits) - math.fsum(rounded.values())
+        return self._replace(signals={**rounded, largest: round(rounded[largest] + error, digits)})
 
 
 DEFINITION_SIGNAL: Final = "definition"
 """The signal of a passage that defines the name that was typed."""
+
+_MOVES: Final = ("name", "named_line", DEFINITION_SIGNAL)
+"""The signals of hits that a name moved to where they are, whatever the others add up to."""
+
+SCALE: Final = "scale"
+"""The factor between the other signals and the score, which is beside them until they are shown."""
 
 NO_EXPLANATION: Final = Explanation(None, None, None, None, {})

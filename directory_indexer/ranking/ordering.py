@@ -22,6 +22,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.candidates import (
     EMBEDDED_MODEL,
     NO_EXPLANATION,
+    SCALE,
     Candidate,
     Explanation,
     Model,
@@ -85,17 +86,17 @@ def rank(
     hidden = Counter(match.candidate.path for _, match in ordered[limit:])
     # A passage that ranks behind code for its kind alone keeps its score.
     scores = [score + match.penalty for score, match in ordered]
-    best = scores[0]
+    scale = quality / scores[0] if scores[0] > 0 else 0.0
     hits = tuple(
         Ranked(
             match.candidate.chunk_id,
-            quality * max(capped, 0.0) / best if best > 0 else 0.0,
+            scale * max(capped, 0.0),
             Explanation(
                 by_words.get(match.candidate.chunk_id),
                 match.candidate.keyword_score,
                 by_meaning.get(match.candidate.chunk_id),
                 match.candidate.semantic_score,
-                {**dict(match.signals), "same_file": score - match.score, "top_quality": quality},
+                {**dict(match.signals), "same_file": score - match.score, SCALE: scale},
             ),
             hidden.pop(match.candidate.path, 0),
             others[match.candidate.chunk_id],

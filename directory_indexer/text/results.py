@@ -16,7 +16,6 @@ from directory_indexer.api import to_json_object
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.ranking.candidates import Explanation
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.text.excerpts import (
     MAX_LINE_CHARS,
@@ -51,6 +50,7 @@ DEFAULT_LINES: Final = 4
 """Lines shown per hit on a terminal."""
 
 _INDENT = 8
+_SCORE_DIGITS = 2
 _NUMBER_WIDTH = 6
 _MAX_PAGES = 12
 _MAX_AGREEMENTS = 2
@@ -110,7 +110,7 @@ def search_lines(
             yield from _copy_lines(hit, paths)
         yield from _agreement_lines(hit)
         if explain:
-            yield line(Span(format_explanation(hit.explanation), Style.NOTE), indent=_INDENT)
+            yield line(Span(format_explanation(hit), Style.NOTE), indent=_INDENT)
 
 
 def passage_lines(hit: Hit, n_lines: int) -> Iterator[Line]:
@@ -212,14 +212,18 @@ def first_hit_per_file(hits: Sequence[Hit]) -> list[Hit]:
     return list(first.values())
 
 
-def format_explanation(explanation: Explanation) -> str:
-    """Format the ranks, scores and signals of a hit."""
-    parts = [
-        _format_rank("keyword", explanation.keyword_rank, explanation.keyword_score),
-        _format_rank("semantic", explanation.semantic_rank, explanation.semantic_score),
-        *(f"{name} {value:+.2f}" for name, value in explanation.signals.items() if round(value, 2)),
-    ]
-    return "; ".join(parts)
+def format_explanation(hit: Hit) -> str:
+    """Format the ranks of a hit, and the parts of its score."""
+    explanation = hit.explanation.adding_up_to(hit.score, _SCORE_DIGITS)
+    signs = (f"{'-' if part < 0 else '+'} {abs(part):.2f} {name}" for name, part in explanation.signals.items() if part)
+    total = " ".join(signs).removeprefix("+ ")
+    return "; ".join(
+        [
+            _format_rank("keyword", explanation.keyword_rank, explanation.keyword_score),
+            _format_rank("semantic", explanation.semantic_rank, explanation.semantic_score),
+            *([f"score {hit.score:.{_SCORE_DIGITS}f} = {total}"] if total else []),
+        ]
+    )
 
 
 def _are_ranked(request: SearchRequest) -> bool:
@@ -392,7 +396,7 @@ def _row_fields(hit: Hit, paths: PathStyle, *, explain: bool) -> Iterator[str]:
     yield _truncate(heading_of(hit), _MAX_HEADING_CHARS)
     yield _truncate(hit.excerpt.text, _MAX_EXCERPT_CHARS)
     if explain:
-        yield single_line(format_explanation(hit.explanation))
+        yield single_line(format_explanation(hit))
 
 
 def _tsv_columns(hit: Hit, paths: PathStyle) -> Iterator[str]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _TYPED = ("kestrel", "falcon", "heron", "egret")
-_LATER = ("top_quality", "same_file")
+_LATER = ("scale", "same_file")
 _OTHERS = ("river", "stone", "cloud", "meadow")
 _FILLERS = ("of", "the", "and", "to", "is")
 _ALL_WORDS = (*_TYPED, *_OTHERS, *_FILLERS)
@@ -78,7 +78,7 @@ def _score(query: str, texts: Sequence[str], cosines: Sequence[float], *, per_fi
     ranking = rank(plan_match(parse_query(query), _Words()), candidates, limit=len(texts), model=EMBEDDED_MODEL)
     return {
         one.chunk_id[0]: sum(
-            value for name, value in one.explanation.signals.items() if name not in {"top_quality", "same_file"}
+            value for name, value in one.explanation.signals.items() if name not in {"scale", "same_file"}
         )
         for one in ranking.hits
     }

@@ -48,7 +48,9 @@ def hit() -> Hit:
         text="## Baking\n\nBake with steam,\nthen cool.\n",
         excerpt=Excerpt("Bake with steam,\nthen cool.", 12, 13, ((0, 4), (10, 15))),
         n_more_in_file=2,
-        explanation=Explanation(1, 8.12, 3, 0.71, {"keyword": 0.31, "semantic": 0.58, "top_quality": 0.81}),
+        explanation=Explanation(
+            1, 8.12, 3, 0.71, {"keyword": 0.31, "semantic": 0.58, "same_file": -0.06, "scale": 1.0}
+        ),
         metadata=Metadata(authors=("Ann Baker",), created="2026-05-01", tags=("bread", "baking")),
         dated_at=NOON,
     )

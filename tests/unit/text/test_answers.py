@@ -116,9 +116,12 @@ def test_with_files_each_file_is_one_line_in_the_order_of_its_best_hit(result: S
     assert search_rows(hits, paths=ABSOLUTE, view=View.FILES) == "/home/ann/notes/bread.md\n/srv/b.md\n"
 
 
-def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult) -> None:
+def test_an_explanation_says_where_a_hit_stood_in_each_list_and_what_its_score_consists_of(
+    result: SearchResult,
+) -> None:
     explained = (
-        "keyword rank 1 (score 8.12); semantic rank 3 (score 0.71); keyword +0.31; semantic +0.58; top_quality +0.81"
+        "keyword rank 1 (score 8.12); semantic rank 3 (score 0.71); "
+        "score 0.83 = 0.31 keyword + 0.58 semantic - 0.06 same_file"
     )
     assert explained in plain(search_lines(result, paths=AT_HOME, explain=True))
     assert search_rows(result, paths=ABSOLUTE, explain=True).rstrip("\n").split("\t")[4] == explained
@@ -126,9 +129,9 @@ def test_an_explanation_says_where_a_hit_stood_in_each_list(result: SearchResult
 
 def test_an_explanation_leaves_out_what_adds_nothing(result: SearchResult, hit: Hit) -> None:
     signals = {"keyword": 0.31, "file_name": 0.0, "beside_code": -0.0, "semantic": 0.004}
-    explained = hit._replace(explanation=hit.explanation._replace(signals=signals))
+    explained = hit._replace(score=0.314, explanation=hit.explanation._replace(signals=signals))
     shown = search_rows(result._replace(hits=(explained,)), paths=ABSOLUTE, explain=True)
-    assert shown.rstrip("\n").endswith("; keyword +0.31")
+    assert shown.rstrip("\n").endswith("; score 0.31 = 0.31 keyword")
 
 
 def test_an_explanation_never_says_of_what_has_a_score_that_it_was_not_found(result: SearchResult, hit: Hit) -> None:
@@ -341,3 +344,20 @@ def test_like_grep_each_line_that_matched_has_its_place(result: SearchResult) ->
 def test_as_json_lines_every_hit_is_an_object(result: SearchResult) -> None:
     (line,) = format_rows(result, Format.JSONL, paths=ABSOLUTE).splitlines()
     assert json.loads(line)["path"] == "/home/ann/notes/bread.md"
+
+
+@pytest.mark.parametrize(
+    ("score", "signals", "parts"),
+    [
+        pytest.param(0.4, {"keyword": 1.2, "exact": 0.8, "scale": 0.2}, {"keyword": 0.24, "exact": 0.16}, id="scaled"),
+        pytest.param(0.3, {"keyword": 1.2, "scale": 0.5}, {"keyword": 0.6, "place": -0.3}, id="capped"),
+        pytest.param(1.0, {"keyword": 0.4, "name": 1.0}, {"keyword": 0.4, "name": 0.6}, id="moved by a name"),
+        pytest.param(0.67, {"a": 0.335, "b": 0.335, "scale": 1.0}, {"a": 0.33, "b": 0.34}, id="rounded"),
+    ],
+)
+def test_the_parts_of_a_score_add_up_to_it(
+    hit: Hit, score: float, signals: dict[str, float], parts: dict[str, float]
+) -> None:
+    shown = hit.explanation._replace(signals=signals).adding_up_to(score, 2).signals
+    assert {name: part for name, part in shown.items() if part} == parts
+    assert round(sum(shown.values()), 2) == score
