@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from directory_indexer.chunking.chunks import HEADING_SEPARATOR
@@ -27,6 +28,8 @@ MAX_LINE_CHARS: Final = 240
 
 _HEADER = re.compile(r"(?:Subject|From|To|Cc|Date): ")
 _TAB_AS_BLANKS = " " * 4
+_DELIMITED: Final = frozenset({"csv", "tsv"})
+_BETWEEN_CELLS: Final = " | "
 _CHARS_BEFORE_MATCH = 60
 
 
@@ -101,16 +104,20 @@ def excerpt_window(
 
     `colours` are the highlighted ranges of its text.
     """
-    offset = max(hit.text.find(hit.excerpt.text), 0)
-    marks = [StyledRange(start + offset, end + offset, Style.MATCH) for start, end in sorted(hit.excerpt.marks)]
+    start = max(hit.text.find(hit.excerpt.text), 0)
+    marks = [StyledRange(first + start, end + start, Style.MATCH) for first, end in sorted(hit.excerpt.marks)]
+    if hit.facts.kind in _DELIMITED:
+        text, places = readable_rows(hit.text)
+        marks = [StyledRange(places[mark.start], places[mark.end], mark.style) for mark in marks]
+        hit, start = hit._replace(text=text), places[start]
     rows = _rows(hit.text)
     n_left_out = _n_header_rows(hit, rows)
     rows, start_line = rows[n_left_out:], hit.start_line + n_left_out
     anchors = marks
     if hit.excerpt.best_line is not None and hit.excerpt.best_line >= start_line:
-        offset, end = rows[hit.excerpt.best_line - start_line]
-        anchors = [mark for mark in marks if offset <= mark.start < end]
-    first, last = _window_with_most_marks(hit.text, rows, anchors, min(n_lines, len(rows)), at=offset)
+        start, end = rows[hit.excerpt.best_line - start_line]
+        anchors = [mark for mark in marks if start <= mark.start < end]
+    first, last = _window_with_most_marks(hit.text, rows, anchors, min(n_lines, len(rows)), at=start)
     row_numbers = _without_blank_ends(hit.text, rows, first, last)
     indent = _common_indent([hit.text[slice(*rows[row])] for row in row_numbers])
     return [
@@ -119,6 +126,26 @@ def excerpt_window(
         )
         for row in row_numbers
     ]
+
+
+def readable_rows(text: str) -> tuple[str, Sequence[int]]:
+    """Return rows of a CSV file as those of a sheet, with bars between cells, and where each character is in them."""
+    rows = [row for row in re.sub('"[^"]*"', "", text).split("\n") if row.strip()]
+    n_rows = {sign: sum(sign in row for row in rows) for sign in ";\t|,"}  # commas are in other files, too
+    delimiter = max(n_rows, key=n_rows.__getitem__)
+    if n_rows[delimiter] <= len(rows) / 2:
+        return text, range(len(text) + 1)
+    pieces = list(text)
+    for cell in re.finditer(
+        rf'(?m)(?:^|(?<=[{delimiter}]))"((?:[^"]|"")*+)"(?=[{delimiter}]|\r?$)|[{delimiter}]', text
+    ):
+        if cell[1] is None:
+            pieces[cell.start()] = _BETWEEN_CELLS
+        else:
+            doubled = (cell.start(1) + quote.start() for quote in re.finditer('""', cell[1]))
+            for at in (cell.start(), *doubled, cell.end() - 1):
+                pieces[at] = ""
+    return "".join(pieces), list(accumulate(map(len, pieces), initial=0))
 
 
 def _heading(hit: Hit) -> str:

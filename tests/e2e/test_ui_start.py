@@ -49,6 +49,11 @@ _OUT_OF_SIGHT = """() => [...document.querySelectorAll('.hits > li')].filter((fi
   });
 }).map((file) => file.innerText)"""
 
+_EXCERPT = """async (hit) => {
+  const { excerptOf } = await import('./views/excerpt.js');
+  return excerptOf({ line: 1, excerpt_start_line: 1, ...hit }).part.innerHTML;
+}"""
+
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
 
 
@@ -199,6 +204,14 @@ def test_rows_of_tables_are_shown_without_their_signs(page: Page) -> None:
     for text in page.locator(".excerpt").all_inner_texts():
         assert "|" not in text
         assert "---" not in text
+
+
+def test_rows_of_a_csv_file_are_shown_as_those_of_a_sheet(page: Page) -> None:
+    rows = 'Name;Ort;Betrag\nMüller;"Bonn; ""Süd""";12,50\n😀nna;;7,00'
+    marks = [[rows.index("Bonn"), rows.index("Bonn") + 4], [rows.index("😀"), rows.index("😀") + 4]]
+    assert page.evaluate(_EXCERPT, {"kind": "csv", "excerpt": rows, "marks": marks}) == (
+        'Name · Ort · Betrag\nMüller · <mark>Bonn</mark>; "Süd" · 12,50\n<mark>😀nna</mark> · 7,00'
+    )
 
 
 def test_a_link_is_shown_by_its_text(page: Page) -> None:

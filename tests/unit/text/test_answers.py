@@ -12,6 +12,7 @@ from directory_indexer.formats.document import FileFacts
 from directory_indexer.ranking.candidates import Excerpt, Explanation
 from directory_indexer.search.requests import Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.texts import FileText
+from directory_indexer.text.excerpts import excerpt_window
 from directory_indexer.text.formatting import PathStyle, Style, plain
 from directory_indexer.text.results import (
     TSV_COLUMNS,
@@ -361,3 +362,22 @@ def test_the_parts_of_a_score_add_up_to_it(
     shown = hit.explanation._replace(signals=signals).adding_up_to(score, 2).signals
     assert {name: part for name, part in shown.items() if part} == parts
     assert round(sum(shown.values()), 2) == score
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "shown"),
+    [
+        ("csv", 'a,b\nx,"wicker, ""large"""\n"y",\n', ["a | b", 'x | wicker, "large"', "y | "]),
+        ("csv", 'a;b\nMüller;12,50\n"Bonn; Süd";1,2,3\n', ["a | b", "Müller | 12,50", "Bonn; Süd | 1,2,3"]),
+        ("tsv", 'gene\tstart\nTP53\t7"\n', ["gene | start", 'TP53 | 7"']),
+        ("csv", 'a,b\nx,"two\nlines"\ny,z\n', ["a | b", "x | two", "lines", "y | z"]),
+        ("text", 'a,b\n"x",y\n', ["a,b", '"x",y']),
+    ],
+)
+def test_rows_of_a_csv_file_are_shown_as_those_of_a_sheet(hit: Hit, kind: str, text: str, shown: list[str]) -> None:
+    last = text.rindex(shown[-1][0])
+    excerpt = Excerpt(text, 1, 4, ((last, last + 1),))
+    rows = excerpt_window(hit._replace(facts=FileFacts(kind), text=text, excerpt=excerpt, start_line=1), n_lines=9)
+    assert ["".join(span.text for span in row.spans) for row in rows] == shown
+    assert [row.number for row in rows] == list(range(1, len(shown) + 1))
+    assert [span.text for row in rows for span in row.spans if span.style is Style.MATCH] == [shown[-1][0]]

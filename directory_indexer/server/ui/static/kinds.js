@@ -44,6 +44,7 @@ export const isCode = (kind) => !ICONS.has(kind);
 // What people open as text, so that the number of a line means something to them.
 const LINES = new Set("html latex typst man svg asciidoc markdown org restructuredtext subtitles text textile wiki fictionbook csv tsv calendar contacts".split(" "));
 export const hasLines = (kind) => isCode(kind) || LINES.has(kind);
+export const isDelimited = (kind) => kind === "csv" || kind === "tsv";
 export const isMail = (kind) => ICONS.get(kind) === "mail";
 export const iconOf = (kind) => ICONS.get(kind) ?? (DATA.has(kind) ? "data" : "code");
 // What a document is turned over by.

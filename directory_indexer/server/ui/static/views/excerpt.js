@@ -2,18 +2,19 @@
 // matched is in view. Of a message its text is shown, not its headers; of prose without its marks of Markdown.
 
 import { element, marked } from "../dom.js";
-import { hasLines, iconOf, isCode, isMail, pageOf } from "../kinds.js";
+import { hasLines, iconOf, isCode, isDelimited, isMail, pageOf } from "../kinds.js";
 import { nameOfHit, words } from "../words.js";
 
 const MOST_LINES = 6, MOST_BEFORE = 70, KEPT_BEFORE = 40;
 const BY_SENTENCE = /[.!?…]["”’)]?\s+(?=\S[^.!?…]*$)/u;
 const HEADING = /^#{1,6}\s+/;
 const LINK = /(!?\[)([^\]]*)\]\([^()\s]*\)/g;
+const QUOTED = /(?<=\|)"(?:[^"]|"")*"(?=\||\r?$)/g; // a cell of a CSV file
 const ROW = /^\s*\|/;
 const NO_TEXT = /^\s*(?:```|~~~|\|?(?:\s*:?-{2,}:?\s*\|)+)/; // what opens a block of code, and the line below the head of a table
 
 export function excerptOf(hit) {
-  const lines = linesOf(hit);
+  const lines = isDelimited(hit.kind) ? rowsOf(linesOf(hit)) : linesOf(hit);
   const first = firstLine(hit, lines);
   const heading = headingAt(hit, lines, first);
   const begin = heading && heading.line === lines[first] && nextLine(lines, first) ? first + 1 : first;
@@ -107,6 +108,26 @@ function prose(lines, kind) {
   const cells = (text) => (isTable ? text.replace(/(?:\s*\|)+\s*/g, " · ") : text);
   const plain = (node) => (typeof node === "string" ? cells(isMarkdown ? node.replace(/\*\*|`/g, "") : node) : node);
   return element("span", { class: isTable ? "excerpt as-rows" : "excerpt" }, ...rows.flatMap(({ text, marks }, i) => [i ? between(text) : "", ...marked(text, marks).map(plain)]));
+}
+
+// The rows of a CSV file as those of a sheet, with bars around cells that have lost their quotes.
+function rowsOf(lines) {
+  const bare = lines.map(({ text }) => text.replace(/"[^"]*"/g, "")).filter((text) => text.trim());
+  const nRows = (sign) => bare.filter((text) => text.includes(sign)).length;
+  const sign = [";", "\t", "|", ","].reduce((best, one) => (nRows(one) > nRows(best) ? one : best)); // commas are in other files, too
+  if (nRows(sign) <= bare.length / 2) return lines;
+  const cell = new RegExp(`((?<=^|[${sign}])"(?:[^"]|"")*"(?=[${sign}]|\\r?$))|[${sign}]`, "g");
+  return lines.map(({ text, marks }) => {
+    const barred = `|${text.replace(cell, (_, quoted) => quoted ?? "|")}`;
+    const row = { text: barred, marks: marks.map(([from, to]) => [from + 1, to + 1]) };
+    return [...barred.matchAll(QUOTED)].reverse().reduce(withoutQuotes, row);
+  });
+}
+
+function withoutQuotes(row, { 0: quoted, index, input }) {
+  const doubled = [...quoted.slice(1, -1).matchAll(/""/g)].map((two) => two.index + 1);
+  const places = [0, ...doubled, quoted.length - 1].map((at) => lengthOf(input.slice(0, index + at)));
+  return places.reduceRight((line, at) => without(line, at, at + 1), row);
 }
 
 const moved = (line, n) => (n ? without(line, 0, n) : line);
