@@ -248,12 +248,17 @@ def may_be_misspelt(word: str) -> bool:
     return len(word) >= _MIN_LENGTH and word.isalpha()
 
 
+def max_errors(word: str) -> int:
+    """Return the number of errors that a word of this length may have."""
+    return _MAX_ERRORS if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else 1
+
+
 def nearest_word(word: str, vocabulary: SpellingVocabulary) -> str | None:
     """Return the word with the fewest errors; among these, one with swapped letters, then the most frequent."""
     alike = (
         _similar_long(word, vocabulary) if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else _similar_short(word, vocabulary)
     )
-    most = _MAX_ERRORS if len(word) >= _MIN_LENGTH_OF_TWO_ERRORS else 1
+    most = max_errors(word)
     ranked = [
         (n_errors, near[0] != word[0], sorted(near) != sorted(word), -n_chunks, near)
         for near, n_chunks in alike.items()

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, takewhile
+from itertools import chain, product, starmap, takewhile
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -26,7 +27,7 @@ from directory_indexer.ranking.name_match import NameMatch, TypedName, name_matc
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import plan_match
 from directory_indexer.ranking.query import Query
-from directory_indexer.ranking.spelling import edit_distance, may_be_misspelt
+from directory_indexer.ranking.spelling import edit_distance, max_errors, may_be_misspelt
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hits
 from directory_indexer.search.requests import Hit, NamedPath, SearchMode, SearchRequest
@@ -94,24 +95,46 @@ def _may_name_files(request: SearchRequest, query: Query) -> bool:
     return not (request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings)
 
 
-def near_file_name(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> str:
+def near_file_name(
+    snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, are_different: Callable[[str, str], bool]
+) -> str:
     """Return the name of an indexed file in the scope that a query of one name misspells.
 
-    It is "" if a file has that very name, or a text its words.
+    It is "" if a file has that very name, or texts its words. `are_different` returns whether a word is known and means
+    something else: `sections.py` is no error for `sessions.py`.
     """
     typed = query.text.strip().casefold()
     stem, dot, extension = typed.rpartition(".")
-    tokens = {token for word in query.words for token in word.tokens}
-    is_name = dot and may_be_misspelt(stem) and extension.isalnum() and _may_name_files(request, query)
-    if not is_name or snapshot.words.known(tuple(tokens)) >= tokens:
+    words = {*split_into_words(stem)}
+    is_name = dot and may_be_misspelt(re.sub("[-_.]", "", stem)) and extension.isalnum()
+    if not (is_name and _may_name_files(request, query)) or (known := snapshot.words.known(tuple(words))) == words:
         return ""
     is_meant = _scope_test(snapshot, request, Query("", ""), scope)
-    files = snapshot.path_lookup.with_all([f"{dot}{extension}"])
+    files = snapshot.path_lookup.matching(patterns_of_names(stem, dot + extension, max_errors(stem)))
     names = {os.path.basename(file.path) for file in files if file.is_indexed and is_meant(file)}
     alike = (name for name in names if name.casefold().endswith(dot + extension) and name.isprintable())
     stems = {name: os.path.splitext(name)[0].casefold() for name in alike}
-    n_errors = {name: edit_distance(stem, near, most=1) for name, near in stems.items()}
-    return "" if 0 in n_errors.values() else min((name for name, n in n_errors.items() if n), default="")
+    n_errors = {name: edit_distance(stem, near, most=max_errors(stem)) for name, near in stems.items()}
+
+    def may_be_meant(name: str) -> bool:
+        others = {*split_into_words(stems[name])}
+        return known <= others and not any(starmap(are_different, product(words - known, others - words)))
+
+    near = sorted((n, name) for name, n in n_errors.items() if n is not None)
+    return "" if 0 in n_errors.values() else next((name for _, name in near if may_be_meant(name)), "")
+
+
+def patterns_of_names(stem: str, ending: str, most: int) -> Iterator[str]:
+    """Yield patterns one of which each name matches that has a stem in lower case with up to so many errors.
+
+    An error, even two swapped letters, damages one of several parts that are a letter apart, so one part is intact.
+    """
+    between = re.escape(os.sep)
+    size = (len(stem) - most) // (most + 1)
+    for start in (*(number * (size + 1) for number in range(most)), len(stem) - size):
+        n_after = len(stem) - start - size
+        rest = f"[^{between}]{{{max(n_after - most, 0)},{n_after + most}}}{re.escape(ending)}(?={between})"
+        yield f"{'' if start else between}{re.escape(stem[start : start + size])}{rest}"
 
 
 def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:

@@ -233,7 +233,7 @@ class Searcher:
         if beginnings and not beginnings.is_word:
             return _ProcessedQuery(query, (), None, scope, named, beginnings)
         corrections: tuple[Correction, ...] = ()
-        if not named.are_answer and (name := near_file_name(snapshot, request, query, scope)):
+        if not named.are_answer and (name := near_file_name(snapshot, request, query, scope, are_different_words)):
             corrections = (Correction(query.text, name),)
             query = parse_query(name)
             named = named_files(snapshot, request, query, scope, documents=self._policy.documents)

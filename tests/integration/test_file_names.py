@@ -228,6 +228,32 @@ def test_a_misspelt_file_name_is_corrected(index: Index, typed: str) -> None:
     assert result.corrections == ((typed, "command.go"),)
 
 
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("confguratoin.yaml", "configuration.yaml"),
+        ("requiremets.txt", "requirements.txt"),
+        ("reqirments.txt", "requirements.txt"),
+        ("dokcer-compose.yml", "docker-compose.yml"),
+        ("dokcer-compsoe.yml", "docker-compose.yml"),
+        ("sesison.py", "session.py"),
+    ],
+)
+def test_two_errors_in_a_long_file_name_are_corrected(index: Index, typed: str, name: str) -> None:
+    names = ("configuration.yaml", "requirements.txt", "docker-compose.yml", "session.py", "docker-compost.yml")
+    plant(index.root, dict.fromkeys(names, "x: nothing"))
+    index.run()
+    assert index.searcher.search(index.request(typed)).corrections == ((typed, name),)
+
+
+@pytest.mark.parametrize("typed", ["sections.py", "docker-composer.yml", "sesoins.py", "my-settings.py", "report25.md"])
+def test_no_word_in_a_file_name_is_corrected_into_another(index: Index, typed: str) -> None:
+    names = ("sessions.py", "docker-compose.yml", "our-settings.py", "my-sittings.py", "report24.md")
+    plant(index.root, {**dict.fromkeys(names, "x: nothing"), "plan.md": "A composer and sesoins."})
+    index.run()
+    assert not index.searcher.search(index.request(typed)).corrections
+
+
 @pytest.mark.parametrize("typed", ["comand.md", "go.go", "commands.go"])
 def test_a_file_name_that_may_be_meant_is_left_as_it_is(index: Index, typed: str) -> None:
     plant(index.root, {"command.go": "package main", "go2.go": "package go", "plan.md": "In commands.go and go."})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,7 +15,14 @@ from hypothesis import strategies as st
 from directory_indexer.embedding.likeness import are_different_words
 from directory_indexer.ranking.analyzer import FTS_COLUMNS, FTS_TOKENIZE
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.ranking.spelling import Correction, correct_spelling, edit_distance, words_one_edit_away
+from directory_indexer.ranking.spelling import (
+    Correction,
+    correct_spelling,
+    edit_distance,
+    max_errors,
+    words_one_edit_away,
+)
+from directory_indexer.search.file_names import patterns_of_names
 from directory_indexer.storage.documents.words import Words
 
 if TYPE_CHECKING:
@@ -222,3 +231,25 @@ def test_two_words_of_a_compound_are_both_searched_as_its_parts() -> None:
 @pytest.mark.parametrize(("typed", "known"), [("Bahnkarte", "bahncard"), ("Kathastroffe", "katastrophe")])
 def test_letters_that_sound_alike_are_one_error(typed: str, known: str) -> None:
     assert corrected(typed, known) == ((typed, known),)
+
+
+@given(words(5, 12), st.data())
+def test_every_name_with_few_errors_has_a_part_that_is_searched_for(typed: str, data: st.DataObject) -> None:
+    most = max_errors(typed)
+    near = typed
+    for _ in range(most):
+        at = data.draw(st.integers(0, len(near)))
+        before, behind, letter = near[:at], near[at:], data.draw(st.sampled_from(LETTERS))
+        near = data.draw(
+            st.sampled_from(
+                [
+                    before + letter + behind,
+                    before + behind[1:],
+                    before + letter + behind[1:],
+                    before + behind[1::-1] + behind[2:],
+                ]
+            )
+        )
+    if edit_distance(typed, near, most=most) is not None:
+        name = f"{os.sep}{near}.py{os.sep}"
+        assert any(re.search(pattern, name) for pattern in patterns_of_names(typed, ".py", most))

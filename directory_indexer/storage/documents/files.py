@@ -257,6 +257,12 @@ class _Names(NamedTuple):
                 yield number
             last = number
 
+    def matching(self, patterns: Iterable[str]) -> set[int]:
+        """Return the numbers of names that match a pattern, in lower case between separators, and of non-ASCII ones."""
+        text = f"{os.sep}{self.lower}"
+        places = (place.start() for pattern in patterns for place in re.finditer(pattern, text))
+        return {*self.non_ascii, *(bisect_right(self.ends, start) for start in places)}
+
 
 def _whole_word(word: str) -> str:
     """Return a pattern of a word of letters in a name, where it begins and ends at no letter or a change of case."""
@@ -291,8 +297,14 @@ class PathLookup(SnapshotQueries):
 
         The names are kept as long as nobody writes: to read all paths took a sixth of the time from a key to hits.
         """
-        known = self._known_names
-        ids = json.dumps([known.ids[number] for number in known.files.with_all(words, are_whole=are_whole)])
+        return self._files_numbered(self._known_names.files.with_all(words, are_whole=are_whole))
+
+    def matching(self, patterns: Iterable[str]) -> list[PathMatch]:
+        """Return files whose names match a pattern, in lower case between separators, and all non-ASCII names."""
+        return self._files_numbered(self._known_names.files.matching(patterns))
+
+    def _files_numbered(self, numbers: Iterable[int]) -> list[PathMatch]:
+        ids = json.dumps([self._known_names.ids[number] for number in numbers])
         query = f"SELECT {_MATCH_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
         return _path_matches(self._select(query, ids))
 
