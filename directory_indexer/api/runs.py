@@ -71,7 +71,7 @@ class Run(NamedTuple):
     state: Annotated[str, "queued, running, completed, interrupted, paused, out of time or failed."]
     directories: Annotated[tuple[str, ...], "The directories that the run updates."]
     phase: Annotated[str, "Its current phase."]
-    message: Annotated[str | None, "Why it failed, or a note while it is in progress."]
+    message: Annotated[str | None, "Why it failed, or a note on what it does or did."]
     verb: Annotated[str, "index or migrate.", Only.PROGRAMS]
     pid: Annotated[int, "Id of its process.", Only.PROGRAMS]
     host: Annotated[str, "Host of that process.", Only.PROGRAMS]

@@ -80,6 +80,7 @@ class Run:
         self._written_at = 0.0
         self.progress = RunProgress(Phase.WALKING)
         self.notice = ""
+        self.n_removed = 0
         self._failures: list[str] = []
         self._entered, self._span = Phase.WALKING, spans.start_span(Phase.WALKING)
 
@@ -93,9 +94,10 @@ class Run:
 
     @property
     def message(self) -> str:
-        """Return the reason of that outcome."""
+        """Return the reason of that outcome, or else what its counts do not show."""
         reasons = (_STOP_REQUESTED_MESSAGE,) if self._outcome_in_file() is Outcome.INTERRUPTED else ()
-        return "; ".join((*reasons, *self._failures))
+        removed = f"{self.n_removed:,} file{'s' * (self.n_removed > 1)} removed" if self.n_removed else ""
+        return "; ".join((*reasons, *self._failures)) or removed
 
     def counts(self) -> dict[str, int]:
         """Return what was done so far, for the trace."""

@@ -129,6 +129,7 @@ class WordPhase:
         for directory_id, plan in plans:
             self._apply_plan_without_reading(directory_id, plan)
         self._read([(directory_id, plan) for directory_id, plan in plans if plan.requests])
+        self._state.run.n_removed = self._state.report.n_removed
 
     def _parse_policy(self) -> ParsePolicy:
         return self._state.policy.parse()._replace(is_wary=self._is_wary)

@@ -80,10 +80,11 @@ _NAMES_IN_TILES = """async (width) => {
 _RUNS_SHOWN = """async () => {
   const { Runs } = await import('./views/runs.js');
   const runs = new Runs({});
-  const one = (state, name, files_done = 0) => (
-    { kind: 'index', state, run: { verb: 'index', directories: name ? [name] : [], files_done, phase: 'reading' } });
+  const run = (name, files_done) => ({ verb: 'index', directories: name ? [name] : [], files_done, phase: 'reading' });
+  const one = (state, name, files_done = 0, message = '') => ({ kind: 'index', state, message, run: run(name, files_done) });
   const idle = Array.from({ length: 9 }, () => one('completed', '/idle'));
-  runs.show([...idle, one('completed', '/work', 3), one('completed', ''), one('running', '/long', 1)]);
+  const removed = one('completed', '/gone', 0, '2 files removed');
+  runs.show([...idle, one('completed', '/work', 3), removed, one('completed', ''), one('running', '/long', 1)]);
   return [...runs.part.querySelectorAll('li > p:first-child')].map((line) => line.textContent);
 }"""
 
@@ -345,7 +346,7 @@ def test_what_an_answer_misses_leads_to_the_list_and_not_to_a_terminal(page: Pag
 @pytest.mark.slow
 def test_runs_that_did_nothing_hide_no_other(page: Page, server: PageServer) -> None:
     _look(page, server, "glance")
-    assert page.evaluate(_RUNS_SHOWN) == ["Index longrunning", "Index idledone", "Index workdone"]
+    assert page.evaluate(_RUNS_SHOWN) == ["Index longrunning", "Index idledone", "Index workdone", "Index gonedone"]
 
 
 @pytest.mark.slow

@@ -153,3 +153,13 @@ def test_a_page_that_was_scanned_with_600_dots_an_inch_is_recognised(tmp_path: P
 @pytest.mark.parametrize("name", SCANS)
 def test_a_scan_gives_its_phrases_and_nothing_else(scans: WholeFiles, name: str) -> None:
     assert differences(scans, name, SCANS[name]) == ([], [])
+
+
+def test_a_run_that_only_removed_files_says_so(index: Index) -> None:
+    for name in "abc":
+        index.write(f"{name}.md", f"Ledger {name}.\n")
+    index.run()
+    for name in "ab":
+        (index.root / f"{name}.md").unlink()
+    index.run()
+    assert [run.message for run in index.app.status.runs(2)] == ["2 files removed", ""]

@@ -54,4 +54,4 @@ function worthShowing(operations) {
 
 const isActive = ({ state }) => ["queued", "running"].includes(state);
 const isErased = ({ run }) => run?.verb === "index" && !run.directories.length;
-const isIdle = ({ run, state }) => state === "completed" && run && !(run.files_done || run.chunks_done || run.pages_done);
+const isIdle = ({ run, state, message }) => state === "completed" && run && !(run.files_done || run.chunks_done || run.pages_done || message);
