@@ -229,11 +229,21 @@ def missing_model_advice(space: EmbeddingSpace) -> str:
 
 
 class LanguageAdvice(NamedTuple):
-    """Advice on documents in languages that the model does not understand; `key` depends on the languages alone."""
+    """Advice on documents in languages that the model does not understand."""
 
-    key: str
+    languages: str
     message: str
     hint: str
+
+    @property
+    def key(self) -> str:
+        """The key of the advice, which depends on the languages alone."""
+        return f"language {self.languages}"
+
+    @property
+    def short(self) -> str:
+        """The message in a line, and where the hint is."""
+        return f"hardly found by meaning: {self.languages}; see dirindex doctor"
 
     @property
     def text(self) -> str:
@@ -255,7 +265,7 @@ def language_advice(space: EmbeddingSpace, counts: Mapping[str, int]) -> Languag
         else f"install it ({MULTILINGUAL_MODEL_NAME.repair}), then "
     )
     return LanguageAdvice(
-        f"language {names}",
+        names,
         f"{n_unknown:,} of {n_all:,} documents are in {names}, which {space.model} does not understand",
         f"{MULTILINGUAL_MODEL_NAME.name} does: {install}set embedding.model to it and run dirindex index",
     )

@@ -14,6 +14,7 @@ def test_advice_names_the_languages_that_the_model_does_not_understand_and_the_n
     assert advice.message == "35 of 79 documents are in German, which all-MiniLM-L6-v2 does not understand"
     assert "multilingual-e5-small does: " in advice.hint
     assert "embedding.model" in advice.hint
+    assert advice.short == "hardly found by meaning: German; see dirindex doctor"
 
 
 def test_the_advice_keeps_its_key_while_documents_are_added() -> None:

@@ -352,7 +352,7 @@ def _current_moment(services: Services) -> IndexVersion:
 def _add_language_advice(services: Services, now: IndexVersion) -> IndexVersion:
     with services.collections.using(DEFAULT) as opened:
         advice = opened.app.language_advice()
-    return now._replace(advice=advice.text if advice else None)
+    return now._replace(advice=advice.short if advice else None)
 
 
 def _common_directories() -> Iterator[str]:
