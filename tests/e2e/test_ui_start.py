@@ -6,6 +6,7 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pymupdf
 import pytest
 from commands import DIRINDEX, run_command
 from office_files import cells, xlsx
@@ -52,6 +53,11 @@ _OUT_OF_SIGHT = """() => [...document.querySelectorAll('.hits > li')].filter((fi
 _EXCERPT = """async (hit) => {
   const { excerptOf } = await import('./views/excerpt.js');
   return excerptOf({ line: 1, excerpt_start_line: 1, ...hit }).part.innerHTML;
+}"""
+
+_IS_SQUARE = """() => {
+  const shown = document.querySelector('.sheet-page img');
+  return shown && shown.naturalWidth === shown.naturalHeight;
 }"""
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
@@ -167,6 +173,62 @@ def test_what_a_file_says_since_a_moment_ago_comes_in_by_itself(
     (papers[0] / "news.md").unlink()
     expect(mark).to_have_count(0)
     page.context.close()
+
+
+@pytest.fixture
+def changing(server: PageServer, browser: Browser, admitted: Path) -> Iterator[Page]:
+    """Return a page that may ask for what is gone, which browsers note in the console."""
+    page = browser.new_page(storage_state=admitted)
+    page.goto(f"{server.root}/ui/")
+    expect(page.locator(".hit").first).to_be_visible()
+    yield page
+    page.context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_between", [3, 3000], ids=["in the part that is shown", "in a later part"])
+def test_a_preview_stays_at_the_match_that_was_stepped_to(
+    changing: Page, papers: tuple[Path, Path], n_between: int
+) -> None:
+    text = ("The word is asdfghjkl.\n" + "More of it.\n" * n_between) * 3
+    (papers[0] / "steps.txt").write_text(text)
+    changing.locator("#query").fill("asdfghjkl")
+    counter = changing.locator(".counter")
+    expect(counter).to_have_text(re.compile("^[12] of 3$"))
+    after = f"{int(counter.inner_text()[0]) + 1} of 3"
+    changing.get_by_role("button", name="Next match").click()
+    expect(counter).to_have_text(after)
+    current = changing.locator(".document mark.current")
+    line = current.evaluate("(mark) => mark.closest('[data-line]').dataset.line")
+    (papers[0] / "steps.txt").write_text(text.replace("More of it.", "Less of it."))
+    expect(changing.locator(".document")).to_contain_text("Less of it")
+    expect(counter).to_have_text(after)
+    assert current.evaluate("(mark) => mark.closest('[data-line]').dataset.line") == line
+    (papers[0] / "steps.txt").unlink()
+
+
+@pytest.mark.slow
+def test_a_document_that_was_deleted_is_shown_no_more(changing: Page, papers: tuple[Path, Path]) -> None:
+    (papers[0] / "brief.md").write_text("# Brief\n\nThe word is yxcvbnm.\n")
+    changing.locator("#query").fill("yxcvbnm")
+    expect(changing.locator(".document")).to_contain_text("yxcvbnm")
+    (papers[0] / "brief.md").unlink()
+    expect(changing.locator(".hit mark", has_text="yxcvbnm")).to_have_count(0)
+    expect(changing.locator(".document")).not_to_contain_text("yxcvbnm")
+
+
+@pytest.mark.slow
+def test_a_photo_that_was_replaced_is_shown_anew(changing: Page, papers: tuple[Path, Path]) -> None:
+    (papers[0] / "harbour_view.png").write_bytes(photo())
+    changing.locator("#query").fill("harbour_view.png")
+    picture = changing.locator(".sheet-page img")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("(one) => one.naturalWidth > one.naturalHeight")
+    square = pymupdf.Pixmap(pymupdf.csRGB, (0, 0, 200, 200))
+    square.clear_with(200)
+    (papers[0] / "harbour_view.png").write_bytes(square.tobytes("png"))
+    changing.wait_for_function(_IS_SQUARE)
+    (papers[0] / "harbour_view.png").unlink()
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ _RUNS_SHOWN = """async () => {
   const { Runs } = await import('./views/runs.js');
   const runs = new Runs({});
   const run = (name, files_done) => ({ verb: 'index', directories: name ? [name] : [], files_done, phase: 'reading' });
-  const one = (state, name, files_done = 0, message = '') => ({ kind: 'index', state, message, run: run(name, files_done) });
+  const one = (state, name, files = 0, message = '') => ({ kind: 'index', state, message, run: run(name, files) });
   const idle = Array.from({ length: 9 }, () => one('completed', '/idle'));
   const removed = one('completed', '/gone', 0, '2 files removed');
   runs.show([...idle, one('completed', '/work', 3), removed, one('completed', ''), one('running', '/long', 1)]);
