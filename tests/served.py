@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import anyio
 import anyio.from_thread
 import uvicorn
+from mcp import Client
 
 from directory_indexer.collections.background import Administration, IngestWorker
 from directory_indexer.config import DEFAULT
@@ -139,6 +140,17 @@ class Served:
         }
         heard: Heard = self.portal.call(self._heard, scope, body)
         return heard
+
+    def call(self, tool: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Call a tool as an assistant does; return the text and the structure of its answer."""
+
+        async def answer() -> tuple[str, dict[str, Any]]:
+            async with Client(self.protocol) as client:
+                result = await client.call_tool(tool, dict(given))
+            assert not result.is_error, result
+            return "".join(part.text for part in result.content if part.type == "text"), result.structured_content or {}
+
+        return anyio.run(answer)
 
     async def _heard(self, scope: dict[str, Any], body: bytes) -> Heard:
         pieces = [{"type": "http.request", "body": body, "more_body": False}]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import pytest
-from mcp import Client
 from served import Served
 from teams import Team
 from trees import plant
@@ -54,16 +52,6 @@ def served(team: Team) -> Iterator[Served]:
         yield served
 
 
-def answer_of(served: Served, tool: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    async def call() -> tuple[str, dict[str, Any]]:
-        async with Client(served.protocol) as client:
-            result = await client.call_tool(tool, given)
-        assert not result.is_error, result
-        return "".join(part.text for part in result.content if part.type == "text"), result.structured_content or {}
-
-    return anyio.run(call)
-
-
 @pytest.mark.parametrize("max_tokens", [2 * Budgets.LEAST, 1000, Budgets.MOST])  # a hit in a long path needs some
 @pytest.mark.parametrize(
     ("tool", "given"),
@@ -91,13 +79,13 @@ def test_an_answer_keeps_to_the_tokens_that_are_asked_for(
     given = {name: str(team.data_dir.parent / "docs") if value == "docs" else value for name, value in given.items()}
     if tool == "convert_to_text":
         given["source"] = str(team.data_dir.parent / "docs/loud.md")
-    text, structure = answer_of(served, tool, {**given, "max_tokens": max_tokens})
+    text, structure = served.call(tool, {**given, "max_tokens": max_tokens})
     assert count_json_tokens(text) <= max_tokens
     assert count_json_tokens(structure) <= max_tokens
 
 
 def test_what_is_said_of_a_server_keeps_to_its_budget(served: Served) -> None:
-    text, structure = answer_of(served, "server_info", {})
+    text, structure = served.call("server_info", {})
     assert count_json_tokens(text) <= Budgets.INFO
     assert count_json_tokens(structure) <= Budgets.INFO
     assert "Nothing is indexed" not in text

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import pytest
-from mcp import Client
 from served import Served
 from shells import Shell
 from teams import Team
@@ -62,13 +60,8 @@ def rest(served: Served, query: str, **more: object) -> dict[str, Any]:
     return answer
 
 
-def mcp(served: Served, query: str, **more: object) -> tuple[dict[str, Any], str]:
-    async def call() -> tuple[dict[str, Any], str]:
-        async with Client(served.protocol) as client:
-            result = await client.call_tool("search", {"query": query, "mode": "keyword", **more})
-        return result.structured_content or {}, result.content[0].text  # type: ignore[union-attr]
-
-    return anyio.run(call)
+def mcp(served: Served, query: str, **more: object) -> tuple[str, dict[str, Any]]:
+    return served.call("search", {"query": query, "mode": "keyword", **more})
 
 
 def told(hit: dict[str, Any]) -> tuple[str, object, object]:
@@ -82,7 +75,7 @@ def test_the_api_and_assistants_get_the_same_names_first(served: Served) -> None
         "Fotos Italien": [("Fotos Italien", "name", None)],
     }
     for query, expected in first.items():
-        for hits in (rest(served, query)["hits"], mcp(served, query)[0]["hits"]):
+        for hits in (rest(served, query)["hits"], mcp(served, query)[1]["hits"]):
             assert [told(hit) for hit in hits][: len(expected)] == expected
 
 
@@ -103,17 +96,17 @@ def test_a_picture_without_text_can_be_opened_and_has_no_place_in_plain_results(
 
 
 def test_assistants_are_told_what_a_name_stands_for_and_not_its_text(served: Served) -> None:
-    assert "\nsrc/sessions.py\n[1] 1-1  score 1.0; found by its name\n" in mcp(served, "sessions.py")[1]
-    assert "  score 1.0; found by its name; no text: binary" in mcp(served, "Gardasee")[1]
-    assert "[1] directory  score 1.0; found by its name\n  IMG_Gardasee.jpg\n" in mcp(served, "Fotos Italien")[1]
+    assert "\nsrc/sessions.py\n[1] 1-1  score 1.0; found by its name\n" in mcp(served, "sessions.py")[0]
+    assert "  score 1.0; found by its name; no text: binary" in mcp(served, "Gardasee")[0]
+    assert "[1] directory  score 1.0; found by its name\n  IMG_Gardasee.jpg\n" in mcp(served, "Fotos Italien")[0]
 
 
 def test_of_many_names_an_assistant_gets_a_few_and_the_number_of_all(served: Served) -> None:
-    answer, text = mcp(served, "report")
+    text, answer = mcp(served, "report")
     assert (len(answer["hits"]), answer["named"]) == (10, 30)
     assert "30 files and directories have names that match" in text
     for max_tokens in (Budgets.LEAST, 400, Budgets.SEARCH):
-        answer, text = mcp(served, "report", limit=50, max_tokens=max_tokens)
+        text, answer = mcp(served, "report", limit=50, max_tokens=max_tokens)
         assert max(count_json_tokens(answer), count_json_tokens(text)) <= max_tokens
 
 
@@ -131,7 +124,7 @@ def test_the_api_completes_the_word_that_is_being_typed(served: Served) -> None:
 
 def test_no_secret_is_named_on_any_face(served: Served) -> None:
     assert rest(served, "id_rsa")["hits"] == []
-    assert mcp(served, "id_rsa")[0]["hits"] == []
+    assert mcp(served, "id_rsa")[1]["hits"] == []
 
 
 def test_names_stand_first_in_several_collections(team: Team) -> None:

@@ -8,11 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
 import pytest
-from mcp import Client
 from served import Served
-from serving import text_of
 from teams import Team
 from trees import let_settle, plant
 
@@ -314,12 +311,8 @@ def test_an_assistant_is_answered_by_what_came_since_the_last_run(
     team.app.runs.indexer.index([str(docs)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     plant(docs, {"birds.py": "def kestrel():\n    return 'The kestrel is no soup.'\n"})
 
-    async def answer() -> str:
-        async with Client(served.protocol) as client:
-            return text_of((await client.call_tool(tool, given)).model_dump())
-
     with Served(team) as served:
-        text = anyio.run(answer)
+        text, _ = served.call(tool, given)
         body = json.dumps({"pattern": "kestrel"}).encode()
         plant(docs, {"hawks.md": "No kestrel is a hawk.\n"})
         lines = served.ask("POST", "/api/v1/grep", body=body).json

@@ -23,6 +23,8 @@ from directory_indexer.search.texts import read_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from indexes import Index
+
 
 class Expected(TypedDict):
     found: list[str]
