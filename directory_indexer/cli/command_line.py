@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, cast, get_args
 
@@ -12,7 +13,11 @@ from typer.core import TyperCommand, TyperGroup
 from directory_indexer.cli.command_table import ALIASES, COMMANDS, GROUPS, command_named, show_version
 from directory_indexer.cli.parameters import Argument, Command, Option, OptionTable, Parameter, parameters_of
 
+_USAGE_ERROR: Any = typer.BadParameter.__base__
+"""That of the command lines that Typer refuses, which it does not export."""
+
 _HELP = "help"
+_TAKE_TEXT = frozenset({"search", "grep"})
 _FIRST_STEPS = (
     ("dirindex index ~/Documents", "Index a directory; search it seconds later."),
     ('dirindex search "a question"', "Find passages by meaning and by words."),
@@ -35,7 +40,8 @@ def _typer_command(name: str) -> Any:
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     command = command_named(name)
     if isinstance(command, Command):
-        app.command(name, help=command.help)(typer_callback(command))
+        kind = _TextCommand if name in _TAKE_TEXT else TyperCommand
+        app.command(name, cls=kind, help=command.help)(typer_callback(command))
     else:
         default = command.default
         app.callback(invoke_without_command=bool(default), no_args_is_help=not default, help=command.help)(
@@ -46,6 +52,22 @@ def _typer_command(name: str) -> Any:
     typer_command = typer.main.get_command(app)
     typer_command.name = name
     return typer_command
+
+
+class _TextCommand(TyperCommand):
+    """A command with an argument that is any text, which may begin like an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse a command line, and say how to write such a text if there is no option of that name."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except _USAGE_ERROR as error:
+            name = getattr(error, "option_name", "")
+            if name and not getattr(error, "possibilities", ()):
+                text = next((word for word in words if word.startswith(name)), name)
+                error.message += f"\nTo search for it as text: {ctx.command_path} -- {shlex.quote(text)}"
+            raise
 
 
 def typer_callback(command: Command, *, is_group_default: bool = False) -> Callable[..., None]:

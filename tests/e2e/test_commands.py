@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -200,6 +201,23 @@ def test_an_option_before_the_command_is_told_where_it_belongs(indexed: Shell) -
     answer = json.loads(indexed.run("--json", "search", "carrots", expect=2).stdout)
     assert answer["hint"] == "options belong after it: dirindex search … --json"
     assert "dirindex status … --verbose" in indexed.run("--verbose", "status", expect=2).stderr
+
+
+def test_text_that_begins_like_an_option_is_told_how_it_is_written(indexed: Shell) -> None:
+    for command, text in (("search", "--dry-run"), ("grep", "->")):
+        told = indexed.run(command, text, expect=2).stderr
+        assert f"To search for it as text: dirindex {command} -- {shlex.quote(text)}" in told
+        assert "To search for it" not in indexed.run(command, "x", "--verbos", expect=2).stderr
+    assert "carrots" in indexed.run("search", "--", "-carrots OR carrots").stdout
+
+
+def test_an_empty_query_is_told_what_to_ask_and_nothing_else(shell: Shell) -> None:
+    shell.write("empty.md", "")
+    shell.write("full.md", "Carrots.")
+    shell.run("index", shell.docs)
+    told = shell.run("search", "", expect=1).stderr
+    assert told.startswith("the query is empty: ")
+    assert told.count("\n") == 1
 
 
 def test_scope_type_and_glob_narrow_a_search(indexed: Shell) -> None:
