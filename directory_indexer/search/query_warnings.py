@@ -40,6 +40,9 @@ _MIN_LIKENESS_IF_OTHER_LETTERS = 0.7
 _MIN_LIKENESS = 0.85
 """At 0.8, `its:` would be taken for `is:`, and `too:` for `to:`; at 0.75, `form:` for `from:`."""
 _FIELD_NAMES = tuple(field.word for field in FIELDS)
+_TYPE_ELSEWHERE = frozenset({"ext", "extension", "filetype", "format", "kind", "language"})
+"""The names of the filter `type` in other programs, and in the answers of this one."""
+
 _ONLY_EXCLUDES_NOTE = (
     "the query only says what to leave out: add what to look for; a word that begins with a hyphen is found in quotes"
 )
@@ -182,7 +185,8 @@ def _misspelt_fields(query: Query) -> Iterator[str]:
         name, _, text = word.text.lower().partition(":")
         if not text or word.kind is WordKind.PHRASE or name in _FIELD_NAMES:
             continue
-        if field := _nearest(name, _FIELD_NAMES, cutoff=_MIN_LIKENESS):
+        is_type = name in _TYPE_ELSEWHERE and _is_type(text)
+        if field := "type" if is_type else _nearest(name, _FIELD_NAMES, cutoff=_MIN_LIKENESS):
             value = text if field != "type" or _is_type(text) else _nearest_type(text) or text
             yield f"{word.text} is searched for as words; did you mean {field}:{value}?"
 

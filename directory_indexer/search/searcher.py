@@ -294,7 +294,8 @@ class Searcher:
         hits = cut_below_threshold(visible, by_words_alone=is_by_words) if request.only_good else visible
         chunks = definition_candidates(snapshot, plan, scope, request) | chunks
         hits = boost_definitions(hits, chunks, query, limit=request.limit)
-        gaps = scope_warnings(snapshot, request, query, is_weak=not hits or ranking.is_weak)
+        is_weak = not hits or ranking.is_weak
+        gaps = scope_warnings(snapshot, request, query, is_weak=is_weak) if query.text.strip() else ()
         shared = snapshot.chunks.shared([hit.chunk_id for hit in hits])
         passages = (
             RankedPassage(chunks[hit.chunk_id], hit, plan)

@@ -130,6 +130,7 @@ def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
         ("harbour is:walrus", "is:walrus is searched for as words; there are is:test and is:generated"),
         ("harbour typpe:md", "typpe:md is searched for as words; did you mean type:md?"),
         ("harbour typpe:pfd", "typpe:pfd is searched for as words; did you mean type:pdf?"),
+        ("harbour kind:md", "kind:md is searched for as words; did you mean type:md?"),
         ("harbour autor:anna", "did you mean author:anna?"),
         ("harbour since:7dogs", "since:7dogs is searched for as words"),
         ("harbour path:/etc", "no indexed file has '/etc' in its path"),
