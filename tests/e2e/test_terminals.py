@@ -317,3 +317,9 @@ def test_an_editor_that_cannot_be_started_is_reported_in_the_list(place: Place) 
         then=[("cannot be started", "\x03")],
     )
     require_right(screen)
+
+
+def test_locate_says_that_it_waits_for_a_report(place: Place) -> None:
+    screen = place.run("locate", typed="the lantern of the handbook\n\x04", after="on a line of its own", columns=100)
+    require_right(screen)
+    assert "handbook.md" in screen.text

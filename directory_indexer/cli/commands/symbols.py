@@ -86,6 +86,8 @@ def locate(call: LocateCall) -> ExitCode:
     """
     output = Output(quiet=call.quiet, as_json=call.as_json)
     scope = tuple(resolved_path(parse_location(place)) for place in call.places)
+    if not call.text and sys.stdin.isatty():
+        output.notes(["paste the report, and end it with ^D on a line of its own"])
     report = call.text or sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
     app = open_existing_app(call.config, call.data_dir, output, call.collection)
     changes = tuple(map(str, app.refresh(scope)))
