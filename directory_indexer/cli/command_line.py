@@ -63,9 +63,8 @@ class _TextCommand(TyperCommand):
         try:
             return super().parse_args(ctx, args)
         except _USAGE_ERROR as error:
-            name = getattr(error, "option_name", "")
-            if name and not getattr(error, "possibilities", ()):
-                text = next((word for word in words if word.startswith(name)), name)
+            if not getattr(error, "possibilities", True):  # there is no such option, nor one of a like name
+                text = next((word for word in words if word.startswith(error.option_name)), error.option_name)
                 error.message += f"\nTo search for it as text: {ctx.command_path} -- {shlex.quote(text)}"
             raise
 

@@ -125,7 +125,7 @@ def show_result(
     output.notes(at_end, are_dim=True)
     if len(visible.hits) < n_hits:
         output.notes(
-            [f"{count(n_hits - len(visible.hits), 'more hit')} did not fit into {options.max_tokens:,} tokens"]
+            [f"{count(n_hits - len(visible.hits), 'more hit')} did not fit into {count(options.max_tokens, 'token')}"]
         )
 
 
