@@ -37,11 +37,11 @@ with lazily:
     )
     from directory_indexer.indexing.indexer import Indexer
     from directory_indexer.indexing.migration import Migration, prepare_migration
-    from directory_indexer.indexing.named_files import FileUpdates
     from directory_indexer.indexing.ocr_runner import OcrRunner
     from directory_indexer.indexing.options import IndexParts, ServiceChecks
     from directory_indexer.indexing.refresh import Refresher
     from directory_indexer.indexing.runs import RunControl
+    from directory_indexer.indexing.single_files import FileUpdates
     from directory_indexer.indexing.status import Status
     from directory_indexer.indexing.vectorizer import Vectorizer, check_services
     from directory_indexer.integrations.converting.converter import Converter
@@ -49,13 +49,13 @@ with lazily:
     from directory_indexer.integrations.exporting.exporter import Exporter
     from directory_indexer.ocr.engine_selection import ConfiguredOcr
     from directory_indexer.policies import Policies
-    from directory_indexer.search.nearest import Nearest
-    from directory_indexer.search.neighbourhood import Neighbourhoods
     from directory_indexer.search.searcher import Searcher, SearchPolicy
+    from directory_indexer.search.semantic_map import Neighbourhoods
     from directory_indexer.search.similar import SimilarFiles
+    from directory_indexer.search.vector_search import Nearest
     from directory_indexer.storage.cluster import ClusterCopy
     from directory_indexer.storage.cluster.reader import ClusterReader
-    from directory_indexer.storage.cluster.update import ClusterIndex
+    from directory_indexer.storage.cluster.synchronisation import ClusterIndex
     from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterWriter
     from directory_indexer.storage.registry import Registry
     from directory_indexer.storage.registry.documents import Documents

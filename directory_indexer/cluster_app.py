@@ -22,8 +22,8 @@ from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.sparse import query_weights
 from directory_indexer.ranking.word_forms import Term, languages_to_stem
-from directory_indexer.search.background import BackgroundTask
 from directory_indexer.search.coverage_warnings import require_comparable
+from directory_indexer.search.on_demand_embedding import BackgroundTask
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.retrieval import CandidateLists, QueryEmbedding
 from directory_indexer.search.scope import Scope
@@ -36,7 +36,7 @@ from directory_indexer.telemetry import spans
 with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
-    from directory_indexer.search.nearest import Nearest
+    from directory_indexer.search.vector_search import Nearest
     from directory_indexer.storage.cluster.reader import CandidatePassages, CandidateQuery, ClusterReader
     from directory_indexer.storage.cluster.records import CandidatePassage, TrackedDirectory
     from directory_indexer.storage.documents.runs import RunRecord

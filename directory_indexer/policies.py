@@ -41,7 +41,7 @@ with lazily:
     from directory_indexer.ocr.engine_selection import OcrSettings
     from directory_indexer.parsing.policy import ParsePolicy
     from directory_indexer.ranking import analyzer
-    from directory_indexer.storage.page_cache import PageCache
+    from directory_indexer.storage.ocr_cache import PageCache
     from directory_indexer.storage.registry.documents import StoredDescriptions
     from directory_indexer.walk import WalkPolicy
 

@@ -18,7 +18,7 @@ from directory_indexer.search.searcher import Searcher
 from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.cluster.catalogue import Catalogue
 from directory_indexer.storage.cluster.reader import ClusterReader
-from directory_indexer.storage.cluster.update import ClusterIndex
+from directory_indexer.storage.cluster.synchronisation import ClusterIndex
 from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterWriter
 from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from commands import DIRINDEX, run_command
 from serving import RawClient, text_of
 
-from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.documentation import OPENAPI_PATH, documentation_pages
+from directory_indexer.server.rest.operation_table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from directory_indexer.chunking import ChunkPolicy
 from directory_indexer.core.paths import file_path
 from directory_indexer.ranking.analyzer import phrase_words
 from directory_indexer.ranking.word_forms import fts_phrase
-from directory_indexer.search.texts import read_text
+from directory_indexer.search.file_texts import read_text
 
 if TYPE_CHECKING:
     from directory_indexer.core.paths import FilePath

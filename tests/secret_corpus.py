@@ -9,7 +9,7 @@ import string
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from directory_indexer.secrets.recovery import BIP39_WORDS
+from directory_indexer.secrets.recovery_codes import BIP39_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,6 +17,7 @@ from mcp import Client
 from directory_indexer.collections.background import Administration, IngestWorker
 from directory_indexer.config import DEFAULT
 from directory_indexer.server.admin_jobs import AdminJobs
+from directory_indexer.server.background_model import BackgroundModel
 from directory_indexer.server.http import HttpParts, make_http_app
 from directory_indexer.server.index_jobs import CollectionJobs
 from directory_indexer.server.mcp.executor import ToolExecutor
@@ -25,7 +26,6 @@ from directory_indexer.server.mcp.tools import Tools
 from directory_indexer.server.middleware.access import Access, parse_address
 from directory_indexer.server.middleware.authentication import BrowserSessions
 from directory_indexer.server.middleware.connections import TimeoutConnection
-from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.ui.hosting import PageHost, PageOptions
 
 if TYPE_CHECKING:

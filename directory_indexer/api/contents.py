@@ -14,9 +14,9 @@ from directory_indexer.storage.documents.metadata import METADATA_NAMES
 
 with lazily:
     from directory_indexer.formats.document import Metadata as DocumentMetadata
+    from directory_indexer.search.file_texts import FileText
     from directory_indexer.search.grep import GrepLine, GrepMatches
     from directory_indexer.search.outlines import Entry, Outline
-    from directory_indexer.search.texts import FileText
     from directory_indexer.storage.documents.files import IndexedFile
 
 _MAX_VALUES = 8

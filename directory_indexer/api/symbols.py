@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Annotated, NamedTuple
 
 from directory_indexer.api import Only
-from directory_indexer.search.locating import Located, Spot
+from directory_indexer.search.issue_localisation import Located, Spot
 from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Uses
 
 

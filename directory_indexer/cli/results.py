@@ -32,8 +32,8 @@ with lazily:
     from directory_indexer.core.notes import Note
     from directory_indexer.formats.kinds import is_safe_to_open
     from directory_indexer.integrations import editors
+    from directory_indexer.search.file_texts import with_context_lines
     from directory_indexer.search.requests import Hit, SearchResult
-    from directory_indexer.search.texts import with_context_lines
     from directory_indexer.storage.documents.statistics import IndexSummary
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.formatting import count

@@ -11,7 +11,7 @@ from directory_indexer.core.errors import ConflictError, LockedError, NotIndexed
 from directory_indexer.core.ids import DocId
 from directory_indexer.core.ids import doc_id as parsed_id
 from directory_indexer.core.paths import FilePath
-from directory_indexer.search.texts import FileText, Selection, read_text
+from directory_indexer.search.file_texts import FileText, Selection, read_text
 from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
 from directory_indexer.storage.registry.stored_documents import State, StoredDocument
 

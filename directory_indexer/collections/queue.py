@@ -21,7 +21,7 @@ from directory_indexer.config import directory_of_document
 from directory_indexer.core.errors import LockedError
 from directory_indexer.core.ids import DocId
 from directory_indexer.core.paths import FilePath, containers_around, file_path, lies_in, members_directory
-from directory_indexer.indexing.named_files import FileUpdates
+from directory_indexer.indexing.single_files import FileUpdates
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore, Snapshot

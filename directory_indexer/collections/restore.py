@@ -28,7 +28,7 @@ from directory_indexer.collections.backup import (
     BackupFile,
     BackupManifest,
 )
-from directory_indexer.collections.incoming import (
+from directory_indexer.collections.backup_reader import (
     BackupSource,
     describe_key,
     make_parent_directories,

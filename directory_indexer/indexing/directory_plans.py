@@ -1,4 +1,4 @@
-"""Tracked directories of a run: those that paths name, their plans, and consent to track very large ones.
+"""Tracked directories of a run: how paths name them, their plans, and consent to very large trees.
 
 A plan is a walk compared with one snapshot.
 """

@@ -1,4 +1,4 @@
-"""Batches of texts being embedded, and the order in which waiting chunks are: likely search results first.
+"""Batches of texts being embedded, and the order of embedding: likely search results first.
 
 As many batches at a time are embedded as make the embedder fastest. A module of its own, so that a run with nothing to
 embed does not load threads.

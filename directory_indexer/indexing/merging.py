@@ -1,4 +1,4 @@
-"""State of the vectors of an index, merging of pending ones into the vector store, and switches to another model.
+"""Merging of pending vectors into the vector store, their state, and switches to another embedding model.
 
 Vectors that the store has lost are recovered.
 """

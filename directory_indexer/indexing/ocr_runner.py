@@ -21,7 +21,7 @@ from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.incomplete_files import ScanCounts, WaitingPage
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.store import DocStore
-from directory_indexer.storage.page_cache import PageCache
+from directory_indexer.storage.ocr_cache import PageCache
 
 _PAGES_PER_BATCH = 20
 """After this many pages a document is read again, so that its first pages are searchable before its last is read."""

@@ -1,4 +1,4 @@
-"""The policy of an index, the options of a run with its throttle, and what a run rebuilds as settings have changed.
+"""Options and policy of an index run, throttles of its embedding, and rebuilds after a change of settings.
 
 Embedding is throttled to full speed, or yields to queries and other processes.
 """

@@ -36,7 +36,7 @@ from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.ocr.engine_selection import ConfiguredOcr
 from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
-from directory_indexer.storage.page_cache import PageCache
+from directory_indexer.storage.ocr_cache import PageCache
 from directory_indexer.storage.vector_stores import VectorStores
 from directory_indexer.storage.vectors import VectorStore
 

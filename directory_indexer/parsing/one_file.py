@@ -37,7 +37,11 @@ with lazily:
     from directory_indexer.formats.html_blocks import read_page
     from directory_indexer.parsing.worker import is_memory_limited
     from directory_indexer.ranking.language_table import language_of_document
-    from directory_indexer.secrets.recovery import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
+    from directory_indexer.secrets.recovery_codes import (
+        is_harmless,
+        kind_of_file_with_one_secret,
+        kind_of_secret_container,
+    )
     from directory_indexer.secrets.redaction import RedactedDocument, redact_document
 
 _KEY_STORE_HEAD_BYTES = 1 << 16

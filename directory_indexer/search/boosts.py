@@ -1,4 +1,4 @@
-"""Boosts of definitions of a name before its uses, and of passages at the lines that a query names.
+"""Boosts: definitions of a searched name rank before its uses, and lines that a query refers to rank first.
 
 A query of one identifier finds its definition in all files. The lines are frames of a stack trace. It was printed where
 the program ran, so its paths have other beginnings: the ends that they share with paths of the index decide, and where

@@ -1,4 +1,4 @@
-"""Preconditions of a search, and warnings about missing vectors and parts of the scope that it cannot find.
+"""Warnings about files and passages that a search cannot find, and checks that an index can be searched.
 
 Each warning has the command that lists the parts. Grep has them, too, and imports nothing that parses queries.
 """
@@ -20,7 +20,7 @@ from directory_indexer.storage.documents.store import Snapshot
 with lazily:
     from directory_indexer.formats.kinds import GROUPS, kind_for_alias
     from directory_indexer.ranking.query import Query
-    from directory_indexer.search.background import OnDemandEmbedder
+    from directory_indexer.search.on_demand_embedding import OnDemandEmbedder
     from directory_indexer.search.requests import SearchMode, SearchRequest
     from directory_indexer.search.scope import Scope, path_tests
 

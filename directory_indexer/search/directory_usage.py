@@ -1,4 +1,4 @@
-"""Usage of the index by directory, as a tree of limited size.
+"""Totals of files, bytes and chunks by directory, as a tree of limited size.
 
 A directory with no indexed files is not listed: its failed and skipped files count for its parent.
 """

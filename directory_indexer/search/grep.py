@@ -13,7 +13,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.matching import LinePattern, PatternOptions
 from directory_indexer.search.coverage_warnings import index_warnings, require_indexed, scope_warnings
-from directory_indexer.search.grep_lookup import plan_lookup
+from directory_indexer.search.grep_prefilter import plan_lookup
 from directory_indexer.storage.documents.files import TextFile
 from directory_indexer.storage.documents.line_ranges import LineRange, WordLookup
 from directory_indexer.storage.documents.store import Snapshot

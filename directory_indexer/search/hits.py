@@ -1,4 +1,4 @@
-"""Hits made from ranked passages and from the answers to several queries, with facts about their documents.
+"""Hits: built from ranked passages, merged across queries, with facts about their documents and copies.
 
 Facts, such as the position on a scanned page and the copies of a file, are added once it is decided which hits are
 shown.
@@ -30,9 +30,9 @@ from directory_indexer.ranking.excerpts import MarkedTerms, excerpt
 from directory_indexer.ranking.ordering import Ranked
 from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.spelling import Correction
+from directory_indexer.search.file_texts import changes_on_disk
 from directory_indexer.search.requests import Hit
 from directory_indexer.search.scope import Scope
-from directory_indexer.search.texts import changes_on_disk
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.shared_texts import SharingFile
 from directory_indexer.storage.documents.store import Snapshot

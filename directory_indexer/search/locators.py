@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, unquote_path
+from directory_indexer.search.file_texts import Selection, Unit, reason_of_missing_text
 from directory_indexer.search.outlines import Outline, directory_outline, file_outline
-from directory_indexer.search.texts import Selection, Unit, reason_of_missing_text
 from directory_indexer.storage.documents.store import Snapshot
 
 _RANGE = re.compile(r"(?P<path>.+)(?P<mark>[:@])(?P<first>\d{1,9})(?P<open>-)?(?P<last>\d{1,9})?", re.DOTALL)

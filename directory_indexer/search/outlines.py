@@ -22,9 +22,9 @@ from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts
+from directory_indexer.search.file_texts import change_on_disk, join_chunks
 from directory_indexer.search.requests import OnDisk
 from directory_indexer.search.sections import SectionStart, find_section_starts, first_line
-from directory_indexer.search.texts import change_on_disk, join_chunks
 from directory_indexer.storage.documents.files import FileSize
 from directory_indexer.storage.documents.store import Snapshot
 

@@ -1,4 +1,4 @@
-"""Variants of a query: its last word still being typed, and a binding phrase that little or nothing contains.
+"""Query variants: prefix search while the last word is being typed, and relaxation of phrases with few hits.
 
 Hits with the whole last word come before those with the prefix. Each file has one hit, so that it stays in the list
 from key to key. If few passages contain a phrase literally, its words are searched for.

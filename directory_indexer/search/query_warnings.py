@@ -1,4 +1,4 @@
-"""Warnings about parts of a query that cannot match, and files outside the index that it may be about.
+"""Warnings about parts of a query that cannot match, and about files outside the index that it may refer to.
 
 Queries are never rejected. Of the files outside, only the paths are known, so they are reported beside an answer that
 found little.

@@ -15,10 +15,10 @@ from directory_indexer.ranking.definitions import names_in
 from directory_indexer.ranking.exactness import TypedText
 from directory_indexer.ranking.ordering import Ranking, rank
 from directory_indexer.ranking.plan import MatchPlan
-from directory_indexer.search.background import BackgroundTask, TimeShare
 from directory_indexer.search.boosts import heading_expression
 from directory_indexer.search.coverage_warnings import require_comparable
 from directory_indexer.search.hits import nearest_in_scope
+from directory_indexer.search.on_demand_embedding import BackgroundTask, TimeShare
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
@@ -32,8 +32,8 @@ with lazily:
 
     from directory_indexer.embedding import Embedder
     from directory_indexer.embedding.likeness import mean_similarity
-    from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.scope import filter_passages
+    from directory_indexer.search.vector_search import Nearest
     from directory_indexer.search.waiting_candidates import WaitingCandidates
 
 _MAX_EXACT_MATCHES = DEPTH // 2

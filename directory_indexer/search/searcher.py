@@ -26,7 +26,6 @@ from directory_indexer.ranking.ordering import Ranked, cut_below_threshold, drop
 from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.ranking.spelling import Correction, correct_spelling
-from directory_indexer.search.background import BackgroundTask, OnDemandEmbedder, TimeShare
 from directory_indexer.search.boosts import boost_definitions, boost_named_lines
 from directory_indexer.search.coverage_warnings import embedding_warnings, require_indexed, scope_warnings
 from directory_indexer.search.file_names import (
@@ -45,6 +44,7 @@ from directory_indexer.search.hits import (
     nearest_copy,
     other_copies,
 )
+from directory_indexer.search.on_demand_embedding import BackgroundTask, OnDemandEmbedder, TimeShare
 from directory_indexer.search.query_variants import (
     MAX_PREFIX_FILES,
     MIN_PREFIX_FILES,
@@ -76,8 +76,8 @@ from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.embedding.likeness import are_different_words
-    from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.scope import narrow_scope
+    from directory_indexer.search.vector_search import Nearest
     from directory_indexer.storage.documents.statistics import Facets
 
 

@@ -1,4 +1,4 @@
-"""Sections of a chunk: where they start, and the whole function or section of a hit if few hits leave room.
+"""Sections within a chunk, and expansion of hits to their whole function or section if there are few hits.
 
 A chunk keeps only the names of its sections, `Outer > one, two`; their lines are found again in its text.
 """
@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 
 from directory_indexer.chunking.chunks import HEADING_SEPARATOR, Chunk
 from directory_indexer.formats.draft import column_names
+from directory_indexer.search.file_texts import join_chunks
 from directory_indexer.search.requests import Hit
-from directory_indexer.search.texts import join_chunks
 from directory_indexer.storage.documents.store import Snapshot
 
 _COMMA = ", "

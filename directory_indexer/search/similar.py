@@ -22,10 +22,10 @@ from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.ranking.candidates import NO_EXPLANATION, OTHER_MODEL, Excerpt, Model
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.search.coverage_warnings import embedding_warnings, require_comparable, require_indexed
+from directory_indexer.search.file_texts import suggest_namesake
 from directory_indexer.search.hits import add_document_facts, copies_in_scope, hit_of
 from directory_indexer.search.requests import EXCERPT_CHARS, Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.scope import Scope, resolve_scope
-from directory_indexer.search.texts import suggest_namesake
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.vectors import VectorHit
@@ -34,7 +34,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.search.nearest import Nearest
+    from directory_indexer.search.vector_search import Nearest
 
 
 MAX_PASSAGES = 16

@@ -1,4 +1,4 @@
-"""The files that hold a name, found by the words of the index, with their parsed texts.
+"""Files that contain a name as a whole word, found by the full-text index, with their parsed texts.
 
 What is parsed of a text depends on nothing else, so the texts that were read last stay parsed, up to a limit.
 """
@@ -17,7 +17,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.matching import LinePattern, PatternOptions
 from directory_indexer.search.grep import FileReader, GrepMatches, GrepRequest, files_in_scope, ids_of_sharing_files
-from directory_indexer.search.grep_lookup import plan_lookup
+from directory_indexer.search.grep_prefilter import plan_lookup
 from directory_indexer.search.symbol_scopes import SourceFile
 from directory_indexer.search.symbol_source import SourceText
 from directory_indexer.storage.documents.files import TextFile

@@ -1,4 +1,4 @@
-"""The definitions in a source text, read by its lines: where each begins and ends, and what encloses a line.
+"""Definitions in a source text, parsed line by line: where each begins and ends, and what encloses a line.
 
 Nothing is parsed. Comments and strings are blanked out, a definition is a line of a certain form, and it ends before
 the next line that is indented no further. So the time for a hostile text is linear in its size.

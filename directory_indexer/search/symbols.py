@@ -26,7 +26,7 @@ with lazily:
     from directory_indexer.ranking.analyzer import query_words
     from directory_indexer.ranking.spelling import may_be_misspelt, nearest_word
     from directory_indexer.ranking.word_forms import fts_phrase
-    from directory_indexer.search.locating import heading_names
+    from directory_indexer.search.issue_localisation import heading_names
 
 
 class SymbolRequest(NamedTuple):

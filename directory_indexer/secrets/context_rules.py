@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.commands import COMMAND_RULES
+from directory_indexer.secrets.command_lines import COMMAND_RULES
 from directory_indexer.secrets.formats import FORMAT_RULES
 from directory_indexer.secrets.keyword_context import MESSAGE_RULES, row_message_spans, spans_after_keyword
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.prose_rules import PROSE_RULES, sentence_spans
+from directory_indexer.secrets.recovery_codes import RECOVERY_RULES, bip39_phrase_spans
+from directory_indexer.secrets.rule_engine import (
     NON_CODE_KINDS,
     PASSWORD,
     PROSE_OR_UNKNOWN_KINDS,
@@ -23,9 +25,9 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.prose_rules import PROSE_RULES, sentence_spans
-from directory_indexer.secrets.recovery import RECOVERY_RULES, bip39_phrase_spans
-from directory_indexer.secrets.strength import (
+from directory_indexer.secrets.tables import TABLE_RULES
+from directory_indexer.secrets.tokens import KEY_RULES, PRIVATE_KEY
+from directory_indexer.secrets.value_classification import (
     Shape,
     is_certainly_password,
     is_literal,
@@ -35,9 +37,7 @@ from directory_indexer.secrets.strength import (
     shape_of,
     word_span,
 )
-from directory_indexer.secrets.systems import SYSTEM_RULES
-from directory_indexer.secrets.tables import TABLE_RULES
-from directory_indexer.secrets.tokens import KEY_RULES, PRIVATE_KEY
+from directory_indexer.secrets.vendor_formats import SYSTEM_RULES
 
 
 def rule_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import is_certain_secret_name, repeats_name, secret_kind_of_name
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     TOKEN,
     Detector,
@@ -21,7 +20,9 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import (
+from directory_indexer.secrets.secret_names import is_certain_secret_name, repeats_name, secret_kind_of_name
+from directory_indexer.secrets.tables import NOTE, USER, is_note_column
+from directory_indexer.secrets.value_classification import (
     is_literal,
     is_password,
     is_placeholder,
@@ -29,7 +30,6 @@ from directory_indexer.secrets.strength import (
     may_be_chosen_password,
     may_be_password_argument,
 )
-from directory_indexer.secrets.tables import NOTE, USER, is_note_column
 
 
 def _url_spans(text: str) -> Iterator[SecretSpan]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     SETTINGS_KINDS,
     Detector,
@@ -21,7 +21,7 @@ from directory_indexer.secrets.patterns import (
     line_start,
     lower_in_place,
 )
-from directory_indexer.secrets.strength import Shape, is_phrase, may_be_chosen_password, shape_of, word_span
+from directory_indexer.secrets.value_classification import Shape, is_phrase, may_be_chosen_password, shape_of, word_span
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Final
 
 from directory_indexer.secrets.keyword_context import EXAMPLE
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     PROSE_KINDS,
     PROSE_OR_UNKNOWN_KINDS,
@@ -26,7 +26,7 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import (
+from directory_indexer.secrets.value_classification import (
     is_password,
     is_phrase,
     is_placeholder,

@@ -23,7 +23,9 @@ from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.formats.table import FORMATS
 from directory_indexer.secrets.context_rules import RULE_MARKS, rule_spans
 from directory_indexer.secrets.keyword_context import KEYWORD_MARKS
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.named_values import NAME_MARKS, named_spans, unnamed_spans
+from directory_indexer.secrets.prose_rules import SENTENCE_MARKS, titled_spans
+from directory_indexer.secrets.rule_engine import (
     PROSE_OR_UNKNOWN_KINDS,
     LazyPattern,
     MarkTable,
@@ -33,9 +35,7 @@ from directory_indexer.secrets.patterns import (
     mask_spans,
     merge_spans,
 )
-from directory_indexer.secrets.prose_rules import SENTENCE_MARKS, titled_spans
-from directory_indexer.secrets.strength import Shape, is_strong, shape_of
-from directory_indexer.secrets.values import NAME_MARKS, named_spans, unnamed_spans
+from directory_indexer.secrets.value_classification import Shape, is_strong, shape_of
 
 ENCRYPTION_MARKS: Final = ("encrypteddata",)
 

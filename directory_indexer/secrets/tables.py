@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.names import secret_kind_of_name
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     Detector,
@@ -20,7 +19,8 @@ from directory_indexer.secrets.patterns import (
     Rule,
     SecretSpan,
 )
-from directory_indexer.secrets.strength import (
+from directory_indexer.secrets.secret_names import secret_kind_of_name
+from directory_indexer.secrets.value_classification import (
     is_certainly_password,
     is_password,
     is_placeholder,

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.patterns import Detector, LazyPattern, Procedure, Rule, SecretSpan
-from directory_indexer.secrets.strength import is_placeholder
+from directory_indexer.secrets.rule_engine import Detector, LazyPattern, Procedure, Rule, SecretSpan
+from directory_indexer.secrets.value_classification import is_placeholder
 
 
 def token_spans(text: str) -> Iterator[SecretSpan]:

@@ -20,14 +20,14 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.indexing.background_runs import index_command
-from directory_indexer.server.middleware.access import Access
-from directory_indexer.server.process import (
+from directory_indexer.server.lifecycle import (
     CLUSTER_INSTRUCTIONS,
     INSTRUCTIONS,
     EarlyHandshake,
     log_to_stderr,
     pause_garbage_collection,
 )
+from directory_indexer.server.middleware.access import Access
 from directory_indexer.storage.documents.runs import Origin
 
 with lazily:
@@ -36,6 +36,7 @@ with lazily:
     from directory_indexer.collections.background import Administration, IngestWorker
     from directory_indexer.indexing.background_runs import EmbeddingProcess
     from directory_indexer.server.admin_jobs import AdminJobs
+    from directory_indexer.server.background_model import BackgroundModel
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.index_jobs import CollectionJobs, IndexJobs
     from directory_indexer.server.mcp.executor import ToolExecutor
@@ -43,7 +44,6 @@ with lazily:
     from directory_indexer.server.mcp.tools import Tools
     from directory_indexer.server.middleware.authentication import BrowserSessions
     from directory_indexer.server.middleware.monitoring import LogFormat, start_logging
-    from directory_indexer.server.model import BackgroundModel
     from directory_indexer.server.stdio import run_stdio
     from directory_indexer.server.ui.hosting import PageHost, PageOptions
     from directory_indexer.server.watching import DirectoryWatch

@@ -12,7 +12,7 @@ from directory_indexer.api import to_json_object
 from directory_indexer.api.collections import backup_answer
 from directory_indexer.collections.background import OperationFunction, OperationStoppedError, ReportProgress
 from directory_indexer.collections.backup import back_up
-from directory_indexer.collections.checkup import repair_documents
+from directory_indexer.collections.consistency_checks import repair_documents
 from directory_indexer.core.errors import DirIndexError, LockedError, UsageError
 from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily

@@ -20,6 +20,7 @@ from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.integrations.previewing.workers import PreviewWorkers
+from directory_indexer.server.lifecycle import exit_at_once, stop_on_signal
 from directory_indexer.server.mcp.operation_tools import OperationTools
 from directory_indexer.server.middleware.access import Access, listening_socket
 from directory_indexer.server.middleware.authentication import Authenticator, KeyUses, LoginThrottle
@@ -28,12 +29,11 @@ from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
 from directory_indexer.server.middleware.limits import Rate, SessionLimit, TokenBuckets
 from directory_indexer.server.middleware.monitoring import Metrics
 from directory_indexer.server.middleware.request_context import Route, context_of
-from directory_indexer.server.process import exit_at_once, stop_on_signal
 from directory_indexer.server.rest import UNKNOWN_ROUTE, Method, Router, Services
 from directory_indexer.server.rest.application import Application, Idempotency
 from directory_indexer.server.rest.background import IndexRuns
-from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.documents import DocumentIds
+from directory_indexer.server.rest.operation_table import OPERATIONS, PAGE_OPERATIONS
 from directory_indexer.server.rest.page_operations import Confirmations
 from directory_indexer.server.ui import application as page_application
 from directory_indexer.server.ui.files import FileOpener
@@ -47,8 +47,8 @@ with lazily:
     from directory_indexer.collections.background import Administration, IngestWorker
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest
+    from directory_indexer.server.background_model import BackgroundModel
     from directory_indexer.server.mcp.executor import ToolExecutor
-    from directory_indexer.server.model import BackgroundModel
     from directory_indexer.server.ui.hosting import PageHost
 
 

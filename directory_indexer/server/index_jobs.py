@@ -1,4 +1,4 @@
-"""Index runs of a server by collection, which it starts as child processes, and their state with the next step.
+"""Index jobs of a server: index runs started as child processes, by collection, with their state and next step.
 
 A run in its own process leaves the server free to answer, survives the call that started it, and stops after the
 current batch when asked to. Other processes see it like any run, and it is reported like theirs.

@@ -23,7 +23,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
 
 from directory_indexer.core.lazy import lazily
-from directory_indexer.server.process import (
+from directory_indexer.server.lifecycle import (
     DuplicateResponseFilter,
     EarlyHandshake,
     exit_at_once,

@@ -16,8 +16,8 @@ from directory_indexer.text.formatting import Line, PathStyle, Span, Style, line
 
 with lazily:
     from directory_indexer.integrations.assistants.planning import Draft, Failure, Plan, splice
-    from directory_indexer.secrets.patterns import mask_spans
     from directory_indexer.secrets.redaction import secret_spans
+    from directory_indexer.secrets.rule_engine import mask_spans
 
 _CONTEXT_LINES = 2
 _MASKED_LINES = 20

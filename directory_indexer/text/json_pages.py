@@ -26,9 +26,9 @@ with lazily:
     from directory_indexer.indexing.planner import Plan
     from directory_indexer.indexing.report import IndexReport, WorkEstimate
     from directory_indexer.indexing.status import StatusReport
+    from directory_indexer.search.file_texts import FileText
     from directory_indexer.search.grep import GrepMatches, GrepRequest
     from directory_indexer.search.requests import SearchRequest, SearchResult
-    from directory_indexer.search.texts import FileText
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
 
 PAGE_BYTES = 200_000

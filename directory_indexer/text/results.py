@@ -43,8 +43,8 @@ with lazily:
     from directory_indexer.api.contents import metadata_of
     from directory_indexer.api.hits import page_range, passage_of
     from directory_indexer.integrations.previewing.colours import colours_of
+    from directory_indexer.search.file_texts import FileText
     from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
-    from directory_indexer.search.texts import FileText
 
 DEFAULT_LINES: Final = 4
 """Lines shown per hit on a terminal."""

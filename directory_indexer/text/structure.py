@@ -20,7 +20,7 @@ with lazily:
     import shlex
 
     from directory_indexer.search.grep import GrepLine, GrepMatches
-    from directory_indexer.search.locating import Located, Spot
+    from directory_indexer.search.issue_localisation import Located, Spot
     from directory_indexer.search.outlines import Entry, Outline, fold_outline
     from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses
 

@@ -20,7 +20,14 @@ from evaluation.rivals import Ripgrep, Row
 
 from directory_indexer.app import App
 from directory_indexer.formats.kinds import kind_for_alias
-from directory_indexer.search.locating import Candidates, Located, LocateRequest, Spot, gather_candidates, select_within
+from directory_indexer.search.issue_localisation import (
+    Candidates,
+    Located,
+    LocateRequest,
+    Spot,
+    gather_candidates,
+    select_within,
+)
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.symbol_source import CALLABLE, SourceText
 

@@ -27,7 +27,7 @@ from cheap import cheap_app, index_tree
 
 from directory_indexer.core.notes import Verdict
 from directory_indexer.embedding.model_files import DIMENSIONS
-from directory_indexer.search.nearest import Nearest
+from directory_indexer.search.vector_search import Nearest
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore

@@ -13,7 +13,7 @@ from web_servers import WebAnswer, WebServer, new_key
 
 from directory_indexer.core.rights import Right
 from directory_indexer.server.rest import Body, HttpOperation
-from directory_indexer.server.rest.catalogue import OPERATIONS
+from directory_indexer.server.rest.operation_table import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

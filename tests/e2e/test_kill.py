@@ -17,7 +17,7 @@ from indexes import Rounded
 
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import file_path
-from directory_indexer.search.nearest import Nearest
+from directory_indexer.search.vector_search import Nearest
 from directory_indexer.storage.documents.runs import Phase
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore

@@ -21,7 +21,7 @@ from scanned_pages import document, picture, scan, tiff
 from serving import RawClient
 
 from directory_indexer.core.files import Recognition
-from directory_indexer.storage.page_cache import PageCache
+from directory_indexer.storage.ocr_cache import PageCache
 
 LETTER = "The zeppelin will be late."
 N_PAGES = 30

@@ -14,7 +14,7 @@ import pytest
 from commands import DIRINDEX, run_command
 from serving import RawClient, text_of
 
-from directory_indexer.server.process import INSTRUCTIONS, answer_plain_handshake
+from directory_indexer.server.lifecycle import INSTRUCTIONS, answer_plain_handshake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

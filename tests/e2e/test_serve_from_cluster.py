@@ -13,9 +13,9 @@ from serving import RawClient, text_of
 from shells import Shell
 from web_servers import WebServer
 
+from directory_indexer.server.lifecycle import CLUSTER_INSTRUCTIONS
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.protocol import CLUSTER_TOOLSET
-from directory_indexer.server.process import CLUSTER_INSTRUCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

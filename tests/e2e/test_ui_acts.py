@@ -10,7 +10,7 @@ from page_servers import Admitted, PageServer
 from web_servers import new_key
 
 from directory_indexer.server.rest import Router
-from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.rest.operation_table import OPERATIONS, PAGE_OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

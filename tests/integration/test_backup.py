@@ -22,7 +22,7 @@ from teams import Team
 from directory_indexer.app import App
 from directory_indexer.collections import OpenCollection
 from directory_indexer.collections.backup import back_up
-from directory_indexer.collections.checkup import document_findings, repair_documents
+from directory_indexer.collections.consistency_checks import document_findings, repair_documents
 from directory_indexer.collections.ingest import Wait
 from directory_indexer.collections.restore import RestoreOptions, restore
 from directory_indexer.collections.search import scopes_of_collection

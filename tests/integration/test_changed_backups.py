@@ -20,7 +20,7 @@ from tortures.workbench import Child
 from directory_indexer.app import App
 from directory_indexer.collections import Collections
 from directory_indexer.collections.backup import back_up
-from directory_indexer.collections.checkup import (
+from directory_indexer.collections.consistency_checks import (
     document_findings,
     registry_findings,
     repair_documents,

@@ -16,8 +16,8 @@ from directory_indexer.core.errors import NotIndexedError, VectorStoreError
 from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
+from directory_indexer.search.file_texts import Selection, Unit, read_text
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.search.texts import Selection, Unit, read_text
 from directory_indexer.storage.cluster.catalogue import Catalogue
 from directory_indexer.storage.cluster.payloads import MANIFEST_ID
 

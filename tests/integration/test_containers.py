@@ -21,8 +21,8 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.search.file_texts import read_text
 from directory_indexer.search.requests import OnDisk, SearchMode
-from directory_indexer.search.texts import read_text
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.statistics import FileCounts
 

@@ -18,7 +18,7 @@ from serving import text_of
 from teams import SECRET, Team
 
 from directory_indexer.collections.background import IngestWorker
-from directory_indexer.collections.checkup import repair_documents
+from directory_indexer.collections.consistency_checks import repair_documents
 from directory_indexer.collections.ingest import DocumentIngest, Effect, IngestRequest, OnConflict, Wait
 from directory_indexer.collections.originals import Originals
 from directory_indexer.core.errors import (

@@ -15,9 +15,9 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.parsing.histories import parse_history
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParseRequest
-from directory_indexer.search.locating import LocateRequest, locate
+from directory_indexer.search.file_texts import read_text
+from directory_indexer.search.issue_localisation import LocateRequest, locate
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.search.texts import read_text
 from directory_indexer.walk.repository import git_history_file, list_references
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import pytest
 from teams import Team
 
 from directory_indexer.collections.backup import back_up
-from directory_indexer.collections.checkup import registry_findings, repair_documents, repair_registry
+from directory_indexer.collections.consistency_checks import registry_findings, repair_documents, repair_registry
 from directory_indexer.collections.ingest import Wait
 from directory_indexer.collections.restore import RestoreOptions, RestoreReport, restore
 from directory_indexer.core.errors import (

@@ -14,8 +14,8 @@ from teams import Team
 
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.server.rest import Body, HttpOperation, Method
-from directory_indexer.server.rest.catalogue import OPERATIONS, PAGE_OPERATIONS
-from directory_indexer.server.rest.catalogue.page import OPERATIONS_OF_PAGE
+from directory_indexer.server.rest.operation_table import OPERATIONS, PAGE_OPERATIONS
+from directory_indexer.server.rest.operation_table.page import OPERATIONS_OF_PAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -11,8 +11,8 @@ import pytest
 
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import file_path
+from directory_indexer.search.file_texts import Selection, Unit, read_text
 from directory_indexer.search.locators import locator_selection, outline_at, parse_locator
-from directory_indexer.search.texts import Selection, Unit, read_text
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.grep_outline import outline_within_budget
 from directory_indexer.text.formatting import PathStyle, plain

@@ -19,8 +19,8 @@ from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.ocr.engine_selection import OcrSettings
+from directory_indexer.search.file_texts import Selection, Unit, read_text
 from directory_indexer.search.requests import SearchMode
-from directory_indexer.search.texts import Selection, Unit, read_text
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.runs import Outcome, Phase
 

@@ -18,7 +18,7 @@ from phrases import WholeFiles, has_phrase, text_of
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.paths import file_path
 from directory_indexer.ocr.engine_selection import OcrSettings
-from directory_indexer.search.texts import read_text
+from directory_indexer.search.file_texts import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

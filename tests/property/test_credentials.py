@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from directory_indexer.formats.document import Document, Section
 from directory_indexer.secrets.context_rules import RULES, rule_spans
 from directory_indexer.secrets.formats import HASH_RULES
-from directory_indexer.secrets.patterns import MarkTable, Rule, compiled, line_start
 from directory_indexer.secrets.prose_rules import _TITLE, is_title
 from directory_indexer.secrets.redaction import redact, redact_document, secret_spans
+from directory_indexer.secrets.rule_engine import MarkTable, Rule, compiled, line_start
 from directory_indexer.secrets.tokens import token_spans
 
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")

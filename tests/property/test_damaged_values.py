@@ -21,8 +21,8 @@ from directory_indexer.core.errors import CorruptIndexError, DirIndexError
 from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
+from directory_indexer.search.file_texts import read_text
 from directory_indexer.search.requests import SearchMode, SearchRequest
-from directory_indexer.search.texts import read_text
 from directory_indexer.storage.documents.runs import RunRequest, Verb
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.text import json_pages

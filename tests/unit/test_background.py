@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from directory_indexer.search.background import BackgroundTask
+from directory_indexer.search.on_demand_embedding import BackgroundTask
 
 
 def test_the_answer_is_there_when_the_block_ends() -> None:

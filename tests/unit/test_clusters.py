@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from directory_indexer.search.neighbourhood import assign_clusters, label_clusters, lay_out_in_plane
+from directory_indexer.search.semantic_map import assign_clusters, label_clusters, lay_out_in_plane
 
 
 def _around(*middles: tuple[float, ...], number: int = 10) -> np.ndarray:

@@ -18,7 +18,7 @@ from directory_indexer.cli.command_line import cli
 from directory_indexer.config.settings import KEYS, settings_in_environment
 from directory_indexer.core.errors import UsageError
 from directory_indexer.server.middleware.access import read_token
-from directory_indexer.server.rest.catalogue import OPERATIONS
+from directory_indexer.server.rest.operation_table import OPERATIONS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 BASE, OPENSHIFT = DEPLOY / "kubernetes/base", DEPLOY / "kubernetes/openshift"

@@ -6,7 +6,7 @@ import pytest
 from growth import require_linear
 
 from directory_indexer.ranking.traces import parse_trace
-from directory_indexer.search.locating import names_in, paths_in
+from directory_indexer.search.issue_localisation import names_in, paths_in
 
 
 @pytest.mark.parametrize("unit", ["a@", "a/", "a\\", "a.", "a::", "a#", "a->", "->a", "`a", "-", "@a/"])

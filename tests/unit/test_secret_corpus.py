@@ -11,7 +11,7 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.formats.extraction import extract
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.secrets.recovery import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
+from directory_indexer.secrets.recovery_codes import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
 from directory_indexer.secrets.redaction import redact, redact_document
 from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind
 

@@ -9,7 +9,7 @@ import pytest
 
 from directory_indexer.core.fingerprint import EmbeddingSpace
 from directory_indexer.core.ids import content_hash
-from directory_indexer.search.background import OnDemandEmbedder
+from directory_indexer.search.on_demand_embedding import OnDemandEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,7 +15,7 @@ with lazily:
     from directory_indexer.app import App
     from directory_indexer.cli.command_server import end_lingering
     from directory_indexer.collections import OpenCollection
-    from directory_indexer.collections.checkup import (
+    from directory_indexer.collections.consistency_checks import (
         document_findings,
         registry_findings,
         repair_documents,

@@ -36,7 +36,7 @@ with lazily:
     from directory_indexer.collections.ingest import DocumentIngest, Wait
     from directory_indexer.collections.originals import open_original
     from directory_indexer.integrations.exporting import require_free, staged_file
-    from directory_indexer.search.texts import Selection, Unit
+    from directory_indexer.search.file_texts import Selection, Unit
     from directory_indexer.storage.registry.stored_documents import State
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.reports import document_fact_lines, document_lines, sent_lines

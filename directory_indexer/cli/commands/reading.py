@@ -18,14 +18,14 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from directory_indexer.search.file_texts import FileText
     from directory_indexer.search.outlines import Outline
-    from directory_indexer.search.texts import FileText
     from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.api.contents import OutlineList, outline_answer
+    from directory_indexer.search.file_texts import Selection, Unit, read_text
     from directory_indexer.search.locators import locator_selection, outline_at, outline_of, parse_locator
-    from directory_indexer.search.texts import Selection, Unit, read_text
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.structure import folded_note, outline_lines, outline_within, unfolding_command
 

@@ -13,8 +13,8 @@ from directory_indexer.core.paths import resolved_path
 
 with lazily:
     from directory_indexer.api.symbols import locate_answer, symbol_answer
-    from directory_indexer.search.locating import Located, LocateRequest
-    from directory_indexer.search.locating import locate as find_places
+    from directory_indexer.search.issue_localisation import Located, LocateRequest
+    from directory_indexer.search.issue_localisation import locate as find_places
     from directory_indexer.search.symbols import find_symbol, symbol_notes, symbol_request
     from directory_indexer.text.formatting import count
     from directory_indexer.text.structure import located_lines, symbol_lines

@@ -9,7 +9,7 @@ from directory_indexer.app import App
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.server.bridge.http_client import RemoteAddress
-from directory_indexer.server.process import EarlyHandshake, log_to_stderr, pause_garbage_collection
+from directory_indexer.server.lifecycle import EarlyHandshake, log_to_stderr, pause_garbage_collection
 
 with lazily:
     from directory_indexer.server.bridge.http_client import Exchange

@@ -66,7 +66,9 @@ from directory_indexer.core.rights import Right
 from directory_indexer.integrations.converting.converter import Converter, is_url
 from directory_indexer.server.bridge.http_client import RetryWait
 from directory_indexer.server.bridge.remote_server import RemoteServer, SentDocument
+from directory_indexer.server.lifecycle import NAME
 from directory_indexer.server.mcp import Budgets, record_to_object
+from directory_indexer.server.mcp.answer_text import converted_within_budget, escape_controls, format_converted
 from directory_indexer.server.mcp.arguments import (
     LAST_LINE,
     ArgumentError,
@@ -78,9 +80,7 @@ from directory_indexer.server.mcp.arguments import (
     parse_arguments,
 )
 from directory_indexer.server.mcp.clients import ClientRoots
-from directory_indexer.server.mcp.text import converted_within_budget, escape_controls, format_converted
 from directory_indexer.server.mcp.tool_results import arguments_schema, error_result, listed_tools
-from directory_indexer.server.process import NAME
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
 from directory_indexer.walk.ignore import secret_kind_of_path

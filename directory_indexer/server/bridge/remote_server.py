@@ -29,7 +29,7 @@ from directory_indexer.server.bridge.http_client import (
     RetryingClient,
     RetryWait,
 )
-from directory_indexer.server.process import DISCOVERY_VERSIONS
+from directory_indexer.server.lifecycle import DISCOVERY_VERSIONS
 
 _MCP_PATH: Final = "/mcp"
 _INGEST_PATH: Final = "/api/v1/ingest"

@@ -1,4 +1,4 @@
-"""The MCP server: its tools, their arguments and answers.
+"""JSON schemas of argument and result records, and token budgets of answers, for the MCP server.
 
 Here are the JSON schemas of records for assistants, conversion of records to the objects that they describe, and token
 budgets. The schemas are flat and portable: no references, no unions, no nulls. Fields that are None or have

@@ -1,4 +1,4 @@
-"""Table of the tools, in the order in which clients see them, and their execution in worker threads."""
+"""Table of the MCP tools, in the order in which clients see them, and their execution in thread pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matching lines and outlines as answers within a token budget.
+"""Answers of the tools `grep` and `outline`, within a token budget.
 
 Of lines, the first ones are returned, and counts of the rest by file; outlines are folded until text and structured
 content fit.
@@ -31,8 +31,8 @@ from directory_indexer.server.mcp import (
     largest_number_that_fits,
     record_to_object,
 )
+from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
-from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, count, plain

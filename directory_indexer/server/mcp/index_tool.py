@@ -16,8 +16,8 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, unquote_path
 from directory_indexer.server.index_jobs import ENDED_STATES, CollectionJobs, Job, run_covers
 from directory_indexer.server.mcp.answer import Answer
+from directory_indexer.server.mcp.answer_text import format_run, run_within_budget
 from directory_indexer.server.mcp.arguments import IndexCall
-from directory_indexer.server.mcp.text import format_run, run_within_budget
 from directory_indexer.server.mcp.tool_results import NoRunError
 from directory_indexer.server.path_resolution import meanings_of_relative_path, require_possible_path
 from directory_indexer.storage.documents.runs import Origin, RunRecord

@@ -16,8 +16,8 @@ from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp import record_to_object
+from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import ArgumentError, parse_arguments
-from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,
     NEXT_CALLS_FROM_CLUSTER,

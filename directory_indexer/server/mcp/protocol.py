@@ -45,6 +45,8 @@ from directory_indexer.collections import collection_not_found
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.core.lazy import lazily
+from directory_indexer.server.background_model import BackgroundModel, ModelState
+from directory_indexer.server.lifecycle import CLUSTER_INSTRUCTIONS, INSTRUCTIONS, LISTING_TTL_MS, NAME, TITLE
 from directory_indexer.server.mcp import Budgets, clients, record_to_object
 from directory_indexer.server.mcp.answer import PLAIN_TEXT, Answer, Link, media_type
 from directory_indexer.server.mcp.arguments import (
@@ -68,9 +70,7 @@ from directory_indexer.server.mcp.tool_results import (
     format_error_with_next_call,
     listed_tools,
 )
-from directory_indexer.server.model import BackgroundModel, ModelState
 from directory_indexer.server.path_resolution import URI_PREFIX, path_in_uri
-from directory_indexer.server.process import CLUSTER_INSTRUCTIONS, INSTRUCTIONS, LISTING_TTL_MS, NAME, TITLE
 from directory_indexer.storage.documents.runs import Origin
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word

@@ -33,9 +33,9 @@ from directory_indexer.server.mcp import (
     record_to_object,
 )
 from directory_indexer.server.mcp.answer import Answer, resource_links
+from directory_indexer.server.mcp.answer_text import format_search_answer
 from directory_indexer.server.mcp.arguments import ArgumentError, SearchCall, SimilarArguments
 from directory_indexer.server.mcp.clients import client_roots_note, indexed_client_roots, omit_returned_excerpt
-from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.storage.documents.statistics import IndexSummary
 

@@ -29,8 +29,8 @@ from directory_indexer.core.errors import (
     VectorStoreError,
 )
 from directory_indexer.server.mcp import record_schema
+from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import IN_COLLECTION, LAST_LINE
-from directory_indexer.server.mcp.text import escape_controls
 
 
 def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:

@@ -18,9 +18,10 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.search.locating import Located, LocateRequest, locate
+from directory_indexer.search.issue_localisation import Located, LocateRequest, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
 from directory_indexer.search.symbols import find_symbol, symbol_request
+from directory_indexer.server.background_model import BackgroundModel
 from directory_indexer.server.index_jobs import CollectionJobs
 from directory_indexer.server.mcp import (
     Budgets,
@@ -28,6 +29,14 @@ from directory_indexer.server.mcp import (
     largest_number_that_fits,
 )
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer, resource_links
+from directory_indexer.server.mcp.answer_text import (
+    converted_within_budget,
+    escape_controls,
+    format_converted,
+    format_search_answer,
+    format_server_info,
+    run_within_budget,
+)
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
@@ -40,7 +49,7 @@ from directory_indexer.server.mcp.arguments import (
     SimilarArguments,
     SymbolArguments,
 )
-from directory_indexer.server.mcp.contents import fit_content_answer, format_content, read_file_or_directory
+from directory_indexer.server.mcp.content_answer import fit_content_answer, format_content, read_file_or_directory
 from directory_indexer.server.mcp.grep_outline import (
     format_grep_answer,
     grep_request,
@@ -62,15 +71,6 @@ from directory_indexer.server.mcp.search_answer import (
     search_answer_within_budget,
     search_in,
 )
-from directory_indexer.server.mcp.text import (
-    converted_within_budget,
-    escape_controls,
-    format_converted,
-    format_search_answer,
-    format_server_info,
-    run_within_budget,
-)
-from directory_indexer.server.model import BackgroundModel
 from directory_indexer.server.path_resolution import indexed_file_and_lines
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain

@@ -22,8 +22,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Final, TypeAlias
 
+from directory_indexer.server.lifecycle import LineFormatter, format_log_lines
 from directory_indexer.server.middleware.request_context import RequestContext, request_id
-from directory_indexer.server.process import LineFormatter, format_log_lines
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Recorder
 

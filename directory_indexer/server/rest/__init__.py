@@ -30,7 +30,7 @@ with lazily:
     from directory_indexer.collections.documents import DocumentOperations
     from directory_indexer.collections.ingest import DocumentIngest
     from directory_indexer.integrations.previewing.workers import PreviewWorkers
-    from directory_indexer.server.model import BackgroundModel
+    from directory_indexer.server.background_model import BackgroundModel
     from directory_indexer.server.rest.background import IndexRuns
     from directory_indexer.server.rest.documents import DocumentIds
     from directory_indexer.server.rest.page_operations import Confirmations

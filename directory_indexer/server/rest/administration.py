@@ -14,10 +14,10 @@ from directory_indexer.collections.background import OperationRunningError
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ConflictError, DirIndexError, LockedError, NotIndexedError, UsageError
 from directory_indexer.server.admin_jobs import backup_directory
+from directory_indexer.server.background_model import ModelState
+from directory_indexer.server.lifecycle import NAME
 from directory_indexer.server.middleware.monitoring import METRICS_CONTENT_TYPE
 from directory_indexer.server.middleware.request_context import CLOSING, Problem, RefusedError
-from directory_indexer.server.model import ModelState
-from directory_indexer.server.process import NAME
 from directory_indexer.server.rest import Content, Reply, Services
 from directory_indexer.server.rest.arguments import AdminCall, BackupCall, CollectionCall, DescribeCall, NoArguments
 from directory_indexer.server.rest.background import PATH, operation_id

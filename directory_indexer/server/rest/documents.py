@@ -28,8 +28,8 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.recognition import expected_kind
-from directory_indexer.search.texts import Selection, Unit, read_text
-from directory_indexer.server.mcp.contents import fit_content_answer
+from directory_indexer.search.file_texts import Selection, Unit, read_text
+from directory_indexer.server.mcp.content_answer import fit_content_answer
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.path_resolution import directories_of_scope
 from directory_indexer.server.rest import Reply, Services, StreamedFile

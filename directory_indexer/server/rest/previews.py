@@ -44,8 +44,8 @@ from directory_indexer.ranking.excerpts import marks_in
 from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words
 from directory_indexer.ranking.query import parse_query
 from directory_indexer.ranking.spelling import correct_spelling
+from directory_indexer.search.file_texts import FileText, change_on_disk, read_text
 from directory_indexer.search.requests import Hit
-from directory_indexer.search.texts import FileText, change_on_disk, read_text
 from directory_indexer.server.mcp.search_answer import add_collection_names
 from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.arguments import PageCall, PreviewCall, SimilarCall

@@ -31,7 +31,7 @@ from directory_indexer.text.structure import outline_within
 with lazily:
     from directory_indexer.collections import OpenCollection
     from directory_indexer.core.paths import FilePath
-    from directory_indexer.search.neighbourhood import Neighbour
+    from directory_indexer.search.semantic_map import Neighbour
     from directory_indexer.storage.documents.store import Snapshot
 
 _EXCERPT_CHARS = 200

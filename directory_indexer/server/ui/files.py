@@ -21,7 +21,7 @@ from directory_indexer.core.paths import FilePath, display, exact_text
 from directory_indexer.core.safe_open import open_file
 from directory_indexer.formats.kinds import is_safe_to_open
 from directory_indexer.integrations.editors import graphical_editor_command, system_command, viewer_command
-from directory_indexer.search.texts import read_text
+from directory_indexer.search.file_texts import read_text
 from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.documents import indexed_path
 

@@ -1,4 +1,4 @@
-"""Lifetime of a server for the page: it opens the page by a login link, and ends when the page is idle.
+"""Hosting of the web page: opens it in a browser by a login link, and ends the server when the page is idle.
 
 Only the local user can open the link, whose code opens one session. On most systems all users can read the arguments of
 processes, so the browser gets the path of a private file that redirects to the URL. The default port is always the

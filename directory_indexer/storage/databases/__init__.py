@@ -1,4 +1,4 @@
-"""Databases: open connections that are reused for later transactions, ownership of their files, migrations, and copies.
+"""SQLite databases: connection pools, ownership of their files, schema migrations, and copies.
 
 Opening one costs as much as a small query: SQLite reads the schema and starts with an empty cache.
 """

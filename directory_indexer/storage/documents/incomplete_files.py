@@ -1,4 +1,4 @@
-"""Gaps of an index: skipped and failed files, refused passages, and scanned pages that wait or are unread."""
+"""Files that are not completely searchable: skipped and failed files, refused passages, scanned pages without text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Line ranges of texts: neighbouring chunks that share a line are joined."""
+"""Lines of the stored texts, for grep: chunks that share a line are joined into ranges of whole lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of chunks: pending ones, those in the current generation, and stale points.
+"""Vectors of chunks, as SQLite records them: pending ones, published ones, and stale points.
 
 A new vector is pending until a generation contains it, and searches see it from the first moment. The hash of a removed
 text stays as a stale point until the next merge, so that moved and edited files reuse its vector.

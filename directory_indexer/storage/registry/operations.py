@@ -1,4 +1,4 @@
-"""Requests that outlast their connection, shared by all processes: administrative operations, and idempotent responses.
+"""Administrative operations and idempotent responses in the registry, shared by all processes.
 
 Operations have progress and results. A response is stored by its idempotency key, so a repeated request gets the same
 one.

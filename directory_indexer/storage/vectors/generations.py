@@ -1,4 +1,4 @@
-"""Numbered directories that are immutable once published, and kept while they are read.
+"""Generations: numbered directories of vector files, immutable once published, and kept while they are read.
 
 A generation is written as a draft that nobody reads, flushed to the disk, and renamed into place. So a crash leaves
 only drafts and unreferenced generations; the next writer discards both. The caller ensures that one process writes at a

@@ -16,8 +16,8 @@ from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp import record_schema
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.rest import HttpOperation, Router
-from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH, documentation_pages
+from directory_indexer.server.rest.operation_table import OPERATIONS
 
 PAGES = documentation_pages(OPERATIONS)
 DOCUMENT: dict[str, Any] = json.loads(PAGES[OPENAPI_PATH].content)

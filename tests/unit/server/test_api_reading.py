@@ -10,8 +10,8 @@ import pytest
 from directory_indexer.core.errors import UsageError
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.middleware.request_context import RefusedError
-from directory_indexer.server.rest.catalogue import OPERATIONS
 from directory_indexer.server.rest.messages import arguments_in_query, parse_body, parse_call
+from directory_indexer.server.rest.operation_table import OPERATIONS
 
 if TYPE_CHECKING:
     from directory_indexer.server.rest import HttpOperation

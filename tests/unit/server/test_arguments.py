@@ -26,7 +26,7 @@ from directory_indexer.server.mcp.arguments import (
 )
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.rest.arguments import IngestCall, UrlCall
-from directory_indexer.server.rest.catalogue import OPERATIONS
+from directory_indexer.server.rest.operation_table import OPERATIONS
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.ranking.excerpts import narrow_excerpt
 from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
 from directory_indexer.server.mcp import Budgets, count_json_tokens, record_to_object
+from directory_indexer.server.mcp.answer_text import format_search_answer
 from directory_indexer.server.mcp.search_answer import AnswerPage, search_answer_within_budget
-from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 _FILLER = "Nothing of that is told in this sentence. "

@@ -3,7 +3,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from directory_indexer.server.process import LineFormatter
+from directory_indexer.server.lifecycle import LineFormatter
 
 
 def test_what_others_named_or_answered_neither_breaks_a_line_nor_moves_a_cursor() -> None:

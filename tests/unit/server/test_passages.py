@@ -9,8 +9,8 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.ranking.candidates import Excerpt
 from directory_indexer.search.requests import Hit, SearchRequest, SearchResult
+from directory_indexer.server.mcp.answer_text import format_search_answer
 from directory_indexer.server.mcp.grep_outline import format_grep_answer
-from directory_indexer.server.mcp.text import format_search_answer
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 HIT = Hit(

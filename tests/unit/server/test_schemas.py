@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from directory_indexer.api import Only, to_json_object
+from directory_indexer.server.lifecycle import INSTRUCTIONS
 from directory_indexer.server.mcp import (
     count_json_tokens,
     largest_number_that_fits,
@@ -21,7 +22,6 @@ from directory_indexer.server.mcp import (
 from directory_indexer.server.mcp.arguments import IN_COLLECTION
 from directory_indexer.server.mcp.executor import TOOLS
 from directory_indexer.server.mcp.tool_results import listed_tools
-from directory_indexer.server.process import INSTRUCTIONS
 
 
 class Colour(StrEnum):

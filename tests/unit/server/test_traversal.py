@@ -16,7 +16,7 @@ from directory_indexer.config import load_config
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UsageError
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
-from directory_indexer.search.texts import read_text
+from directory_indexer.search.file_texts import read_text
 from directory_indexer.server.mcp.index_tool import directories_to_index
 from directory_indexer.server.mcp.tool_results import format_error_with_next_call
 from directory_indexer.server.path_resolution import (

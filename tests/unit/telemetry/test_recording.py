@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from telemetry_receivers import Kept, Result, keeping
 
-from directory_indexer.search.background import BackgroundTask
+from directory_indexer.search.on_demand_embedding import BackgroundTask
 from directory_indexer.telemetry import recorder, spans
 from directory_indexer.telemetry.recorder import MonitoredExporter
 

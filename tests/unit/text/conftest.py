@@ -18,8 +18,8 @@ from directory_indexer.indexing.report import IndexReport, WorkEstimate
 from directory_indexer.indexing.status import StatusReport, WaitingVectors
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.search.file_texts import FileText
 from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
-from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.storage.documents.statistics import DirectoryStatus, FileCounts, IndexSummary
 from directory_indexer.walk import IgnoredPath

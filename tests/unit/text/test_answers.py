@@ -10,8 +10,8 @@ from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.ranking.candidates import Excerpt, Explanation
+from directory_indexer.search.file_texts import FileText
 from directory_indexer.search.requests import Hit, PassagePair, SearchRequest, SearchResult
-from directory_indexer.search.texts import FileText
 from directory_indexer.text.excerpts import excerpt_window
 from directory_indexer.text.formatting import PathStyle, Style, plain
 from directory_indexer.text.results import (

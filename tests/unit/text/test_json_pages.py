@@ -53,13 +53,13 @@ from directory_indexer.indexing.report import IndexReport, MigrationReport
 from directory_indexer.integrations.exporting import named_format
 from directory_indexer.integrations.exporting.exporter import ExportReport
 from directory_indexer.matching import PatternOptions
+from directory_indexer.search.file_texts import FileText
 from directory_indexer.search.grep import GrepLine, GrepMatches, GrepRequest
-from directory_indexer.search.locating import Located, Spot
+from directory_indexer.search.issue_localisation import Located, Spot
 from directory_indexer.search.outlines import Entry, Outline
 from directory_indexer.search.requests import Hit, SearchResult
 from directory_indexer.search.symbol_source import Definition
 from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses, symbol_request
-from directory_indexer.search.texts import FileText
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.registry.keys import Key
 from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName

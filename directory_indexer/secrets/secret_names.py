@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     LINE_BASED_KINDS,
     PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
@@ -20,7 +20,7 @@ from directory_indexer.secrets.patterns import (
     NameKind,
     line_start,
 )
-from directory_indexer.secrets.strength import is_no_literal_secret
+from directory_indexer.secrets.value_classification import is_no_literal_secret
 
 
 @lru_cache(maxsize=4_096)

@@ -1,4 +1,4 @@
-"""Planning of the lookup of chunks that can contain a matching line, by the words of the index.
+"""Prefilter of grep: full-text conditions that every chunk with a matching line meets.
 
 A pattern requires clauses, which are sets of literals: a matching line contains one literal of each. A chunk that
 contains a literal has its words, whatever surrounds it. Characters that the analyzer may write differently, such as

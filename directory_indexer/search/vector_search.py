@@ -1,4 +1,4 @@
-"""The chunks nearest to a vector, from the published generation and from those not yet merged into it."""
+"""Nearest-neighbour search in the vectors of a snapshot: those of the published generation, and pending ones."""
 
 from __future__ import annotations
 

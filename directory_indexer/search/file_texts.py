@@ -1,4 +1,4 @@
-"""Indexed text of a file, whole or in part, joined from its chunks, and context lines of a hit.
+"""Indexed text of a file, joined from its chunks: all of it, or some lines, pages or chunks; context lines of hits.
 
 A file is compared with its state in the index by size and modification time alone.
 """

@@ -1,15 +1,15 @@
-"""Table of the operations, in the order of the documentation."""
+"""Table of all operations of the REST API, in the order of its documentation."""
 
 from __future__ import annotations
 
-from directory_indexer.server.rest.catalogue.administration import (
+from directory_indexer.server.rest.operation_table.administration import (
     ADMIN_OPERATIONS,
     COLLECTION_OPERATIONS,
     PROGRESS_OPERATIONS,
     SERVICE_OPERATIONS,
 )
-from directory_indexer.server.rest.catalogue.documents import READ_OPERATIONS, SEND_OPERATIONS
-from directory_indexer.server.rest.catalogue.page import OPERATIONS_OF_PAGE
+from directory_indexer.server.rest.operation_table.documents import READ_OPERATIONS, SEND_OPERATIONS
+from directory_indexer.server.rest.operation_table.page import OPERATIONS_OF_PAGE
 
 OPERATIONS = (
     *READ_OPERATIONS,

@@ -16,7 +16,7 @@ from directory_indexer.api.runs import OperationEntry
 from directory_indexer.api.status import IndexVersion, StatusAnswer
 from directory_indexer.core.rights import Right
 from directory_indexer.server.rest import HttpOperation, arguments, page_operations
-from directory_indexer.server.rest.catalogue.documents import LINKS_TO_OPERATION
+from directory_indexer.server.rest.operation_table.documents import LINKS_TO_OPERATION
 
 _NOT_TRACKED_FAILURE = {404: "It is not tracked."}
 _NOT_CONFIRMED_FAILURE = {409: "The confirmation is unknown, used or expired."}

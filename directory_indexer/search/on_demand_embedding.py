@@ -1,4 +1,4 @@
-"""Work in background threads, among it the vectors that are made during a search.
+"""Embedding of passages during a search, within its time limit, and the background threads that searches use.
 
 The queries of a search share the vectors, and the time for them.
 """

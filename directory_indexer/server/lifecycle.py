@@ -1,4 +1,4 @@
-"""Start and end of the MCP server: its name, instructions and log lines, and workarounds for the slow MCP SDK.
+"""Start-up and shutdown of the MCP server: its name, instructions, log lines, and workarounds for the slow MCP SDK.
 
 * `EarlyHandshake` and `DuplicateResponseFilter`: importing the SDK takes most of a second of processor time, and
   clients time the first response. So a thread reads the first message and answers a plain `initialize`, or the

@@ -1,4 +1,4 @@
-"""Consistency checks and repairs of registry, originals and index of a collection."""
+"""Consistency checks of a collection, and their repairs: registry rows, stored originals and the index."""
 
 from __future__ import annotations
 

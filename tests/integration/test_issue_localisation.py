@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.search.locating import Located, LocateRequest, Spot, locate
+from directory_indexer.search.issue_localisation import Located, LocateRequest, Spot, locate
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.tools import located_within_budget

@@ -1,4 +1,4 @@
-"""Passwords on command lines, by program: in options, and after the name of a user, a file or a network."""
+"""Passwords in command lines of known programs: in options, and after the name of a user, a file or a network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     SETTINGS_KINDS,
     SHELL_KINDS,
@@ -18,7 +18,7 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import (
+from directory_indexer.secrets.value_classification import (
     is_certainly_password,
     is_no_literal_secret,
     may_be_chosen_password,

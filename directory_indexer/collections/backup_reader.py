@@ -1,4 +1,4 @@
-"""Reading of a backup for a restore: its files, opened safely, and the settings and keys that need consent.
+"""Reader of a backup for a restore: opens its files safely, and lists the settings and keys that need consent.
 
 Others may be able to write to a backup. Its files are opened component by component below its directory, so no link
 leads out of it. Databases, settings and keys are examined in the copy, which nobody else can change.
@@ -38,7 +38,7 @@ from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
-from directory_indexer.storage.page_cache import make_tables as make_page_tables
+from directory_indexer.storage.ocr_cache import make_tables as make_page_tables
 from directory_indexer.storage.registry import SCHEMA as REGISTRY_SCHEMA
 from directory_indexer.storage.registry import Registry, repairs
 from directory_indexer.storage.registry.keys import Key, Keys

@@ -1,4 +1,4 @@
-"""Secrets in the formats of databases, network devices, installers, brokers and scripted dialogues."""
+"""Secrets in vendor-specific formats: databases, network devices, installers, brokers and scripted dialogues."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import is_certain_secret_name, repeats_name, secret_kind_of_name
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     NON_CODE_KINDS,
     PASSWORD,
     SETTINGS_KINDS,
@@ -20,7 +19,8 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import (
+from directory_indexer.secrets.secret_names import is_certain_secret_name, repeats_name, secret_kind_of_name
+from directory_indexer.secrets.value_classification import (
     is_literal,
     is_no_literal_secret,
     is_placeholder,

@@ -9,7 +9,7 @@ import pytest
 
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.paths import FilePath, file_path
-from directory_indexer.search.neighbourhood import Neighbourhoods
+from directory_indexer.search.semantic_map import Neighbourhoods
 
 if TYPE_CHECKING:
     from indexes import Index

@@ -1,4 +1,4 @@
-"""Synchronisation of the cluster index: its differences from SQLite are written there, version by version.
+"""Synchronisation of the cluster index with SQLite: differences are written there, version by version.
 
 A changed file is deleted and added again: its new passages with the next version, then the manifest with that version,
 then the old passages are deleted. So readers always see one version, and the next run completes interrupted writes.

@@ -22,15 +22,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.names import (
-    is_generic_data_name,
-    is_harmless_name,
-    is_secret_by_setting_name,
-    is_settings_line,
-    is_translation,
-    secret_kind_of_name,
-)
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     LINE_BASED_KINDS,
     PROSE_KINDS,
     PROSE_OR_UNKNOWN_KINDS,
@@ -42,7 +34,15 @@ from directory_indexer.secrets.patterns import (
     SecretSpan,
     line_start,
 )
-from directory_indexer.secrets.strength import is_password, is_phrase, is_placeholder, is_random, is_strong
+from directory_indexer.secrets.secret_names import (
+    is_generic_data_name,
+    is_harmless_name,
+    is_secret_by_setting_name,
+    is_settings_line,
+    is_translation,
+    secret_kind_of_name,
+)
+from directory_indexer.secrets.value_classification import is_password, is_phrase, is_placeholder, is_random, is_strong
 
 
 def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, file_name: str = "") -> Iterator[SecretSpan]:

@@ -1,4 +1,4 @@
-"""Map of the neighbours of a document: their semantic distance, and their clusters.
+"""Two-dimensional map of the passages nearest in meaning to a document, grouped into clusters.
 
 The distance from the centre is that of the vectors; the direction comes from their two principal components, so that
 similar passages are on the same side. Clusters are deterministic, and named by the words that distinguish them. Nothing
@@ -35,8 +35,8 @@ from directory_indexer.storage.documents.store import DocStore, Snapshot
 with lazily:
     from numpy.typing import NDArray
 
-    from directory_indexer.search.nearest import Nearest
     from directory_indexer.search.scope import Scope
+    from directory_indexer.search.vector_search import Nearest
 
 
 _NEIGHBOURS_PER_PASSAGE = 60

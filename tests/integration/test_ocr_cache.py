@@ -14,7 +14,7 @@ import pytest
 
 from directory_indexer.core.errors import PageCacheError, StoreError
 from directory_indexer.core.files import Box, Line, PageKey, PageProblem, Recognition, Word
-from directory_indexer.storage.page_cache import KEPT_DAYS, MAX_ATTEMPTS, PageCache
+from directory_indexer.storage.ocr_cache import KEPT_DAYS, MAX_ATTEMPTS, PageCache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -293,7 +293,7 @@ def test_what_cannot_be_written_to_the_end_is_said(cache: PageCache, monkeypatch
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     with sqlite3.connect(cache.path) as other:
         other.execute("BEGIN IMMEDIATE")
-        monkeypatch.setattr("directory_indexer.storage.page_cache._BUSY_TIMEOUT_SECONDS", 0.01)
+        monkeypatch.setattr("directory_indexer.storage.ocr_cache._BUSY_TIMEOUT_SECONDS", 0.01)
         with pytest.raises(StoreError, match="cannot be written: database is locked"):
             cache.put(TWO, page("zeppelin"), recipe=RECIPE)
         other.execute("ROLLBACK")

@@ -1,4 +1,4 @@
-"""Recovery secrets, such as seed phrases of wallets (BIP 39) and backup codes; and files that are secrets as a whole.
+"""Seed phrases of wallets (BIP 39) and backup codes; and files that are secrets as a whole, such as key stores.
 
 The files are key stores, keyrings, password databases, and files that hold only a key or token. A binary signature
 counts only with the structure that follows it, since a note may begin with the same letters.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from directory_indexer.formats.document import Document
-from directory_indexer.secrets.patterns import (
+from directory_indexer.secrets.rule_engine import (
     PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     Detector,
@@ -22,7 +22,7 @@ from directory_indexer.secrets.patterns import (
     Rule,
     SecretSpan,
 )
-from directory_indexer.secrets.strength import is_password, is_strong
+from directory_indexer.secrets.value_classification import is_password, is_strong
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:

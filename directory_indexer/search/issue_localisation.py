@@ -1,4 +1,4 @@
-"""Search for the places to read for a report: an issue, a stack trace, the output of a failing test, a diff.
+"""Issue localisation: code, tests and documents to read for a bug report, a stack trace, a failing test or a diff.
 
 Each piece of evidence for a file has a weight and a reason: a line that the report names, a definition of a name in it,
 its words and meaning, a commit like it. Files are ranked by the sum, and fill the token budget in that order. Where the

@@ -14,16 +14,16 @@ from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts, Metadata
+from directory_indexer.search.file_texts import FileText, Selection, Unit, join_chunks, read_text
 from directory_indexer.search.requests import OnDisk
-from directory_indexer.search.texts import FileText, Selection, Unit, join_chunks, read_text
 from directory_indexer.server.mcp import (
     count_json_tokens,
     fits_budget,
     largest_number_that_fits,
     record_to_object,
 )
+from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import ArgumentError, ContentArguments
-from directory_indexer.server.mcp.text import escape_controls
 from directory_indexer.server.path_resolution import indexed_directory, indexed_file_and_lines
 from directory_indexer.storage.documents.files import FileFilter
 from directory_indexer.storage.documents.store import Snapshot

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from directory_indexer.server.process import DISCOVERY_VERSIONS, HANDSHAKE_VERSIONS, answer_plain_handshake
+from directory_indexer.server.lifecycle import DISCOVERY_VERSIONS, HANDSHAKE_VERSIONS, answer_plain_handshake
 
 PARAMS: dict[str, Any] = {
     "protocolVersion": "2025-11-25",

@@ -1,4 +1,4 @@
-"""Strength of values: secrets as opposed to placeholders, names, references and words.
+"""Classification of values: passwords and random tokens, as opposed to placeholders, references and words.
 
 Judged by the value alone, in time proportional to its length. A word of a language, a version, an address or an
 identifier is no password, however many digits it has. If no name precedes a word that resembles one, the topic of the
@@ -19,7 +19,7 @@ from enum import IntEnum
 from itertools import pairwise, product
 from typing import Final
 
-from directory_indexer.secrets.patterns import LazyPattern
+from directory_indexer.secrets.rule_engine import LazyPattern
 
 
 def is_placeholder(value: str) -> bool:

@@ -16,14 +16,14 @@ from directory_indexer.server.rest import (
     background,
 )
 from directory_indexer.server.rest.administration import Health, Readiness
-from directory_indexer.server.rest.catalogue.documents import (
+from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH
+from directory_indexer.server.rest.operation_table.documents import (
     COLLECTION_NOT_FOUND,
     LINKS_TO_COLLECTION,
     LINKS_TO_OPERATION,
     OPERATION_CONFLICT,
     OPERATION_NOT_FOUND,
 )
-from directory_indexer.server.rest.documentation import DOCS_PATH, OPENAPI_PATH
 from directory_indexer.storage.registry.operations import OperationKind
 
 COLLECTION_OPERATIONS = (
