@@ -50,9 +50,9 @@ with lazily:
     from directory_indexer.ocr.engine_selection import ConfiguredOcr
     from directory_indexer.policies import Policies
     from directory_indexer.search.searcher import Searcher, SearchPolicy
-    from directory_indexer.search.semantic_map import Neighbourhoods
+    from directory_indexer.search.semantic_map import SemanticMaps
     from directory_indexer.search.similar import SimilarFiles
-    from directory_indexer.search.vector_search import Nearest
+    from directory_indexer.search.vector_search import VectorSearch
     from directory_indexer.storage.cluster import ClusterCopy
     from directory_indexer.storage.cluster.reader import ClusterReader
     from directory_indexer.storage.cluster.synchronisation import ClusterIndex
@@ -146,10 +146,10 @@ class App:
             )
 
     @cached_property
-    def neighbourhoods(self) -> Neighbourhoods:
+    def neighbourhoods(self) -> SemanticMaps:
         """The map of documents around a document."""
         with translate_import_errors("the vector engine", VectorStoreError):
-            return Neighbourhoods(docstore=self.visible, nearest=self.vectors.nearest, embedder=self.embedders.of)
+            return SemanticMaps(docstore=self.visible, nearest=self.vectors.nearest, embedder=self.embedders.of)
 
     def refresh(self, scope: Sequence[FilePath]) -> tuple[Note, ...]:
         """Index recent changes in some directories within the configured time; return notes on what is not indexed yet.
@@ -236,9 +236,9 @@ class VectorParts:
         )
 
     @cached_property
-    def nearest(self) -> Nearest:
+    def nearest(self) -> VectorSearch:
         """The search for nearest vectors."""
-        return Nearest(place=self.stores.place, vectorstore=self.stores.of)
+        return VectorSearch(place=self.stores.place, vectorstore=self.stores.of)
 
     @cached_property
     def vectorizer(self) -> Vectorizer:

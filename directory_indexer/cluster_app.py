@@ -22,7 +22,7 @@ from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.sparse import query_weights
 from directory_indexer.ranking.word_forms import Term, languages_to_stem
-from directory_indexer.search.coverage_warnings import require_comparable
+from directory_indexer.search.coverage_warnings import require_same_dimensions
 from directory_indexer.search.on_demand_embedding import BackgroundTask
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.retrieval import CandidateLists, QueryEmbedding
@@ -36,7 +36,7 @@ from directory_indexer.telemetry import spans
 with lazily:
     from directory_indexer.core.fingerprint import EmbeddingSpace
     from directory_indexer.core.paths import FilePath
-    from directory_indexer.search.vector_search import Nearest
+    from directory_indexer.search.vector_search import VectorSearch
     from directory_indexer.storage.cluster.reader import CandidatePassages, CandidateQuery, ClusterReader
     from directory_indexer.storage.cluster.records import CandidatePassage, TrackedDirectory
     from directory_indexer.storage.documents.runs import RunRecord
@@ -67,7 +67,7 @@ class ClusterApp(App):
     def searcher(self) -> Searcher:
         """The searcher of the cluster index."""
         return Searcher(
-            docstore=self.docstore, nearest=_no_vectors, embedder=self.embedders.of, inquiry=ClusterRetriever
+            docstore=self.docstore, nearest=_no_vectors, embedder=self.embedders.of, make_retriever=ClusterRetriever
         )
 
     @cached_property
@@ -150,7 +150,7 @@ def _with_scratch_paths(loaded: LoadedConfig, directory: Path) -> LoadedConfig:
     return loaded._replace(config=loaded.config._replace(storage=storage), data_dir=directory)
 
 
-def _no_vectors() -> Nearest:
+def _no_vectors() -> VectorSearch:
     raise NotHereError("this server has no vectors of its own")
 
 
@@ -181,11 +181,11 @@ class ClusterRetriever:
         terms = plan.terms or [Term(word, frozenset((word,)), 0) for word in self._words]
         self._sparse = query_weights(terms, languages) if has_keywords and terms else None
 
-    def lists(self, depth: int) -> CandidateLists:
+    def retrieve(self, depth: int) -> CandidateLists:
         """Return the best candidates of the keyword and the semantic list, so many of each."""
         meaning = self._embedding.result() if self._embedding is not None else None
         if meaning is not None:
-            require_comparable(self._snapshot, meaning.vector.size)
+            require_same_dimensions(self._snapshot, meaning.vector.size)
         vector = None if meaning is None else meaning.vector.tolist()
         if self._scope.is_empty or (self._sparse is None and vector is None):
             return CandidateLists({}, {}, {}, meaning.model if meaning else OTHER_MODEL)

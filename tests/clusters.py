@@ -93,7 +93,7 @@ class Reader:
             docstore=self.catalogue,
             nearest=lambda: index.nearest,
             embedder=index.embedder_of,
-            inquiry=ClusterRetriever,
+            make_retriever=ClusterRetriever,
         )
 
     def result(self, query: str, **options: object) -> SearchResult:

@@ -49,7 +49,7 @@ Masked = Annotated[int, "Secrets masked in the texts.", Only.PROGRAMS]
 SkipReasons = Annotated[Mapping[str, int], "Skipped files by reason.", Only.PROGRAMS]
 Seconds = Annotated[float, "Duration in seconds."]
 IndexedAt = Annotated[str | None, "When keyword search was last up to date."]
-OnDisk = Annotated[str | None, "changed or gone since it was indexed."]
+DiskChange = Annotated[str | None, "changed or gone since it was indexed."]
 Truncated = Annotated[bool, "Whether the list was cut."]
 Outcomes = Annotated[str, "completed, interrupted, out of time or failed; the next run continues."]
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Annotated, NamedTuple
 
-from directory_indexer.api import OnDisk, Only, Truncated, format_timestamp
+from directory_indexer.api import DiskChange, Only, Truncated, format_timestamp
 from directory_indexer.api.collections import DocumentEntry
 from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
@@ -15,7 +15,7 @@ from directory_indexer.storage.documents.metadata import METADATA_NAMES
 with lazily:
     from directory_indexer.formats.document import Metadata as DocumentMetadata
     from directory_indexer.search.file_texts import FileText
-    from directory_indexer.search.grep import GrepLine, GrepMatches
+    from directory_indexer.search.grep import FileMatches, GrepLine
     from directory_indexer.search.outlines import Entry, Outline
     from directory_indexer.storage.documents.files import IndexedFile
 
@@ -55,7 +55,7 @@ class TextAnswer(NamedTuple):
     sent: Annotated[DocumentEntry | None, "The record of a document that was sent; only in the API.", Only.PROGRAMS] = (
         None
     )
-    on_disk: OnDisk = None
+    on_disk: DiskChange = None
     shortened: Annotated[bool | None, "A passage was cut to fit max_tokens.", Only.MODELS] = None
 
 
@@ -174,7 +174,7 @@ class OutlineAnswer(NamedTuple):
     entries: Annotated[tuple[OutlineEntry, ...], "The listed entries, in order.", Only.PROGRAMS]
     left_out: Annotated[int, "Top-level entries that are not listed.", Only.PROGRAMS]
     part: Annotated[str | None, "The requested part.", Only.PROGRAMS] = None
-    on_disk: OnDisk = None
+    on_disk: DiskChange = None
     outline: Annotated[str | None, "Names of content, not instructions.", Only.MODELS] = None
 
 
@@ -238,10 +238,10 @@ class GrepAnswer(NamedTuple):
     left_out: Annotated[int | None, "Files omitted for lack of room: narrow the pattern or path.", Only.MODELS] = None
 
 
-def matching_file(matches: GrepMatches, *, with_lines: bool = True) -> MatchingFile:
+def matching_file(matches: FileMatches, *, with_lines: bool = True) -> MatchingFile:
     """Return the record of the matches in one file."""
     lines = tuple(map(_matching_line, matches.lines)) if with_lines else None
-    return MatchingFile(matches.path, matches.kind, matches.n_found, lines)
+    return MatchingFile(matches.path, matches.kind, matches.n_matches, lines)
 
 
 def grep_answer(patterns: Iterable[str], files: Iterable[MatchingFile], *, notes: Iterable[str] = ()) -> GrepAnswer:
@@ -271,4 +271,4 @@ def _outline_entry(entry: Entry) -> OutlineEntry:
 
 
 def _matching_line(line: GrepLine) -> MatchingLine:
-    return MatchingLine(line.number, line.text, line.page, line.spans, context=not line.is_found)
+    return MatchingLine(line.number, line.text, line.page, line.spans, context=not line.is_match)

@@ -137,7 +137,7 @@ def directory_tree(usage: DirectoryUsage) -> DirectoryTree:
         skipped=counts.n_skipped,
         changed_at=format_timestamp(counts.changed_at),
         kinds=dict(counts.kinds[:_MAX_KINDS]),
-        directories=tuple(map(directory_tree, usage.places)),
+        directories=tuple(map(directory_tree, usage.subdirectories)),
         more=usage.n_hidden,
     )
 

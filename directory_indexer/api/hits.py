@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, NamedTuple
 
-from directory_indexer.api import Chunks, Embedded, Files, IndexedAt, OnDisk, Only, format_timestamp
+from directory_indexer.api import Chunks, DiskChange, Embedded, Files, IndexedAt, Only, format_timestamp
 from directory_indexer.api.contents import Language, Metadata, Title, metadata_of
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.files import DIRECTORY, PAGE_UNITS, Box, ScannedPassage
@@ -95,7 +95,7 @@ class Passage(NamedTuple):
     url: Annotated[str | None, "The URL the document was fetched from.", Only.PROGRAMS] = None
     text: Annotated[str | None, "The whole passage; with `--full`.", Only.PROGRAMS] = None
     explanation: Annotated[Explanation | None, "Why it ranks here; with `--explain`.", Only.PROGRAMS] = None
-    on_disk: OnDisk = None
+    on_disk: DiskChange = None
     pages: Annotated[tuple[int, ...] | None, "All pages of the passage, where it spans several."] = None
     row: Annotated[int | None, "Row number of a spreadsheet, if known."] = None
     cell: Annotated[str | None, "First matching cell of a spreadsheet, such as C333."] = None
@@ -213,7 +213,7 @@ def passage_of(hit: Hit, *, full: bool = False, explain: bool = False) -> Passag
         text=hit.text if full else None,
         on_disk=hit.on_disk,
         matched="name" if hit.named else None,
-        no_text=(hit.named.why_without_text or None) if hit.named else None,
+        no_text=(hit.named.no_text_reason or None) if hit.named else None,
         pages=hit.pages if len(hit.pages) > 1 else None,
         row=hit.row or None,
         cell=hit.cell or None,

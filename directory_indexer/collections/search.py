@@ -77,7 +77,7 @@ def merge_results(
     all_hits = [hit for result in results for hit in result.hits]
     texts = sorted((hit for hit in all_hits if not hit.named), key=attrgetter("score"), reverse=True)
     # A good hit of one collection may be weak compared with those of another.
-    leaves_out = request.only_good and not request.is_unfinished
+    leaves_out = request.only_good and not request.is_prefix
     good = cut_below_threshold(texts, by_words_alone=request.mode is SearchMode.KEYWORD) if leaves_out else texts
     n_weaker = len(texts) - len(good)
     named = sorted((hit for hit in all_hits if hit.named), key=lambda hit: (hit.named and hit.named.match) or 0)

@@ -42,13 +42,13 @@ class NameMatch(IntEnum):
 class TypedName(NamedTuple):
     """A possible name, in the words of the index.
 
-    If it `is_unfinished`, the last word may be incomplete. `unknown` words occur in no text, so that they may be
+    If it `is_prefix`, the last word may be incomplete. `unknown` words occur in no text, so that they may be
     prefixes and parts of others.
     """
 
     text: str
     words: tuple[str, ...]
-    is_unfinished: bool = False
+    is_prefix: bool = False
     unknown: frozenset[str] = frozenset()
 
     @property
@@ -105,7 +105,7 @@ def name_match(typed: TypedName, name: str, *, is_directory: bool = False) -> Na
 
 def _may_match(typed: TypedName, name: str) -> bool:
     """Whether a name in lower case has all of the letters, a check that takes a tenth of the time of splitting it."""
-    text = typed.text.rstrip("_") if typed.is_unfinished else typed.text
+    text = typed.text.rstrip("_") if typed.is_prefix else typed.text
     if not all(part in name for part in text.split() if _VERBATIM.match(part)):
         return False
     if not name.isascii():
@@ -128,7 +128,7 @@ def _parts_match(typed: TypedName, name: str, own: Sequence[str]) -> NameMatch |
     matches = [_word_match(typed, at, parts) for at in range(len(typed.words))]
     if None not in matches:
         return max(match for match in matches if match is not None)
-    is_begun = typed.is_unfinished and len(typed.text) >= _MIN_PREFIX_LENGTH and name.casefold().startswith(typed.text)
+    is_begun = typed.is_prefix and len(typed.text) >= _MIN_PREFIX_LENGTH and name.casefold().startswith(typed.text)
     return NameMatch.BEGINNINGS if is_begun else None
 
 
@@ -154,11 +154,11 @@ def _word_match(typed: TypedName, at: int, parts: Iterable[str]) -> NameMatch | 
 def _may_be_prefix(typed: TypedName, at: int, rest: int) -> bool:
     """Whether a word may be meant of which so many letters are missing."""
     word = typed.words[at]
-    if is_gram(word) or (typed.is_unfinished and at > 0 and at == len(typed.words) - 1):
+    if is_gram(word) or (typed.is_prefix and at > 0 and at == len(typed.words) - 1):
         return True
     if len(word) < _MIN_PREFIX_LENGTH:
         return False
-    return rest <= _MAX_ENDING_LENGTH or word in typed.unknown or (typed.is_unfinished and at == len(typed.words) - 1)
+    return rest <= _MAX_ENDING_LENGTH or word in typed.unknown or (typed.is_prefix and at == len(typed.words) - 1)
 
 
 _NON_NAME_PREFIXES: Final = ("-", "#")

@@ -306,7 +306,7 @@ def _plan_wildcard(word: QueryWord, vocabulary: Vocabulary) -> TermQuery:
     if parts[0]:
         matches = vocabulary.starting_with(parts[0], limit=_MAX_SIMILAR)
     else:
-        matches = vocabulary.holding(max(parts, key=len), ends=bool(parts[-1]), limit=_MAX_SIMILAR).words
+        matches = vocabulary.containing(max(parts, key=len), ends=bool(parts[-1]), limit=_MAX_SIMILAR).words
     counts = {form: n for form, n in matches if has_in_order(form, parts)}
     common = sorted(counts, key=lambda form: (-counts[form], form))[:_MAX_WILDCARD_FORMS]
     phrases = (f'"{parts[0]}" *',) if parts[0] and not any(parts[1:]) else tuple(fts_phrase((form,)) for form in common)

@@ -28,11 +28,11 @@ class SpellingVocabulary(Vocabulary, Protocol):
         """Return which of these words occur, which is faster than counting them."""
 
     def beginning_with(
-        self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
+        self, prefixes: Sequence[str], *, letters: tuple[int, int], containing: Sequence[str] = (), limit: int
     ) -> list[tuple[str, int]]:
         """Return words with any of these prefixes and so many letters, with the number of chunks of each.
 
-        If `holding` is set, each word contains one of its parts.
+        If `containing` is set, each word contains one of its parts.
         """
 
     def count(self, expression: str) -> int:
@@ -141,7 +141,7 @@ def _is_sentence(query: Query) -> bool:
 
 def _words_with(token: str, vocabulary: SpellingVocabulary) -> tuple[str, ...]:
     """Return the words that contain a word; none if all are only one letter longer, as a typing error is likelier."""
-    held = vocabulary.holding(token, ends=False, limit=_MAX_CONTAINING).words
+    held = vocabulary.containing(token, ends=False, limit=_MAX_CONTAINING).words
     words = tuple(word for word, _ in held)
     return words if any(len(word) > len(token) + token.isalpha() for word in words) else ()
 
@@ -187,7 +187,7 @@ def _halves_of_compound(token: str, vocabulary: SpellingVocabulary) -> tuple[str
 def _are_near(first: str, second: str, vocabulary: SpellingVocabulary) -> bool:
     """Whether a text has words with two parts near each other: anywhere in it, two common parts stand by chance."""
     forms = [
-        [word for word, _ in vocabulary.holding(part, ends=False, limit=_MAX_COMPOUNDS).words]
+        [word for word, _ in vocabulary.containing(part, ends=False, limit=_MAX_COMPOUNDS).words]
         for part in (first, second)
     ]
     pairs = [f'NEAR("{left}" "{right}", {_NEAR_WORDS})' for left in forms[0] for right in forms[1]]
@@ -195,7 +195,7 @@ def _are_near(first: str, second: str, vocabulary: SpellingVocabulary) -> bool:
 
 
 def _ends_words(part: str, vocabulary: SpellingVocabulary) -> bool:
-    return bool(vocabulary.holding(part, ends=True, limit=1).words)
+    return bool(vocabulary.containing(part, ends=True, limit=1).words)
 
 
 def _may_be_part(word: QueryWord, query: Query) -> bool:
@@ -306,7 +306,7 @@ def _similar_long(word: str, vocabulary: SpellingVocabulary) -> dict[str, int]:
     halves = (rest[:middle], rest[middle:])
     return {
         **dict(vocabulary.beginning_with((first,), letters=letters, limit=_MAX_SIMILAR)),
-        **dict(vocabulary.beginning_with(sorted(others), letters=letters, holding=halves, limit=_MAX_SIMILAR)),
+        **dict(vocabulary.beginning_with(sorted(others), letters=letters, containing=halves, limit=_MAX_SIMILAR)),
     }
 
 

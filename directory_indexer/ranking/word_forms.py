@@ -37,7 +37,7 @@ class Vocabulary(Protocol):
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words of the index with a prefix, in order, with the number of chunks of each."""
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         """Return words of the index that contain a part, or end with it, with the number of chunks of each."""
 
 

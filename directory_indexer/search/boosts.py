@@ -95,8 +95,8 @@ def _has_qualifiers(chunk: IndexedChunk, qualifiers: frozenset[str]) -> bool:
     return not qualifiers or qualifiers <= {*split_into_words(f"{chunk.chunk.heading} {chunk.path}")}
 
 
-def heading_expression(plan: MatchPlan) -> str | None:
-    """Return the FTS5 expression for passages under the single name that is the query; None for other queries."""
+def definition_expression(plan: MatchPlan) -> str | None:
+    """Return the FTS5 expression for passages headed by the query, if that is a single name; otherwise None."""
     names = names_in(plan.query)
     if plan.expression is None or len(plan.query.words) != 1 or len(names) != 1:
         return None
@@ -198,14 +198,14 @@ _QUALIFIED_NAME: Final = re.compile(r".*[.:#]")
 """The qualifier of a name in a heading such as `res.cookie`."""
 
 
-def boost_named_lines(
+def boost_referenced_lines(
     snapshot: Snapshot, answer: QueryAnswer, plan: MatchPlan, scope: Scope, request: SearchRequest
 ) -> QueryAnswer:
-    """Put the passages with the lines that a query names first; their number does not depend on `limit`."""
+    """Put passages with lines that a query refers to (`a.py:12`) first; their number does not depend on `limit`."""
     if not plan.query.places:
         return answer
     chunks: dict[ChunkId, tuple[IndexedChunk, int | None]] = {}
-    for chunk, line in named_passages(snapshot, plan.query.places, scope):
+    for chunk, line in passages_of_frames(snapshot, plan.query.places, scope):
         chunks.setdefault(chunk.chunk_id, (chunk, line))
     permitted = filter_passages({id_: stored for id_, (stored, _) in chunks.items()}, request)
     named = [chunks[id_] for id_ in permitted][:_MAX_NAMED]
@@ -227,10 +227,10 @@ def boost_named_lines(
     )
 
 
-def named_passages(
+def passages_of_frames(
     snapshot: Snapshot, frames: Sequence[Frame], scope: Scope
 ) -> Iterator[tuple[IndexedChunk, int | None]]:
-    """Yield the passage of each frame that lies in an indexed file of the scope, in the order of the frames.
+    """Yield the passage of each stack frame that lies in an indexed file of the scope, in their order.
 
     The line is None if the file has been replaced and ends before it.
     """

@@ -22,7 +22,7 @@ with lazily:
     from directory_indexer.ranking.query import Query
     from directory_indexer.search.on_demand_embedding import OnDemandEmbedder
     from directory_indexer.search.requests import SearchMode, SearchRequest
-    from directory_indexer.search.scope import Scope, path_tests
+    from directory_indexer.search.scope import Scope, make_path_predicate
 
 
 _NAMES_OF_REASONS: Final = {
@@ -50,7 +50,7 @@ def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, 
     names = _reason_names(is_weak=is_weak, by_words=request.mode is SearchMode.KEYWORD)
     gaps = _gaps_in_scope(snapshot, names)
     if gaps:
-        is_in_scope = path_tests(snapshot, request, query)
+        is_in_scope = make_path_predicate(snapshot, request, query)
         gaps = [gap for gap in gaps if is_in_scope(gap.path) and may_be_of_kind(gap.path, request, query)]
     yield from _format_warnings(
         gaps, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)]
@@ -119,7 +119,7 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
             raise NotIndexedError(f"nothing is indexed at {display(path)}", hint=f"indexed directories: {names}")
 
 
-def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
+def require_same_dimensions(snapshot: Snapshot, n_dimensions: int) -> None:
     """Raise an error if the vectors of the index have another number of dimensions.
 
     Raises:
@@ -134,7 +134,7 @@ def require_comparable(snapshot: Snapshot, n_dimensions: int) -> None:
 
 
 def embedding_warnings(
-    snapshot: Snapshot, scopes: Sequence[Scope], making: OnDemandEmbedder | None = None
+    snapshot: Snapshot, scopes: Sequence[Scope], on_demand: OnDemandEmbedder | None = None
 ) -> Iterator[Note]:
     """Yield warnings on passages of these scopes without vectors, and on those embedded during the search."""
     former = snapshot.vector_sets.former()
@@ -147,12 +147,12 @@ def embedding_warnings(
         return
     holders = _holder_ids(scopes)
     n_waiting = snapshot.chunks.count_waiting(holders)
-    if n_waiting > (len(making.embedded) if making else 0):
+    if n_waiting > (len(on_demand.embedded) if on_demand else 0):
         n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
-        are_covered = bool(making and making.embedded) and snapshot.static_vectors.exist()
+        are_covered = bool(on_demand and on_demand.embedded) and snapshot.static_vectors.exist()
         state = format_waiting(n_waiting, are_covered=are_covered)
-        note = f"{n_waiting:,} of {passages} {state}: {_describe_embedded_so_far(making, n_waiting)}"
+        note = f"{n_waiting:,} of {passages} {state}: {_describe_embedded_so_far(on_demand, n_waiting)}"
         yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are searchable by meaning yet")
 
 

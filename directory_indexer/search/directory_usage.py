@@ -22,30 +22,30 @@ class DirectoryUsage(NamedTuple):
     path: FilePath
     name: str
     counts: DirectoryCount
-    places: tuple[DirectoryUsage, ...] = ()
+    subdirectories: tuple[DirectoryUsage, ...] = ()
     n_hidden: int = 0
 
 
 def directory_usage(
-    snapshot: Snapshot, within: FilePath | None, *, depth: int, most: int, without: FilePath | None = None
+    snapshot: Snapshot, within: FilePath | None, *, depth: int, max_subdirectories: int, exclude: FilePath | None = None
 ) -> DirectoryUsage:
-    """Return the usage of a directory, or of all tracked ones except `without`, and of the directories below.
+    """Return the usage of a directory, or of all tracked ones except `exclude`, and of the directories below.
 
     Raises:
         NotIndexedError: the directory is not tracked, nor in one that is.
     """
-    by_root = {root: counts for root, counts in snapshot.directory_counts.by_root().items() if root != without}
+    by_root = {root: counts for root, counts in snapshot.directory_counts.by_root().items() if root != exclude}
     if within is None:
         top = _Branch(FilePath(""))
         for root, counts in by_root.items():
             top.inner[root] = _build_tree(root, counts)
         top.sum_up()
-        return _usage_of_branch(top, "", depth=depth + 1, most=most)
+        return _usage_of_branch(top, "", depth=depth + 1, most=max_subdirectories)
     tracked = next((root for root in by_root if lies_in(within, root)), None)
     if tracked is None:
         raise NotIndexedError(f"{display(within)} is not tracked", hint="dirindex status shows what is")
     branch = _build_tree(within, [count for count in by_root[tracked] if lies_in(count.path, within)])
-    return _usage_of_branch(branch, os.path.basename(within) or within, depth=depth, most=most)
+    return _usage_of_branch(branch, os.path.basename(within) or within, depth=depth, most=max_subdirectories)
 
 
 @dataclass(slots=True)

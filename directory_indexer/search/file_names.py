@@ -30,8 +30,8 @@ from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.spelling import edit_distance, max_errors, may_be_misspelt
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.hits import QueryAnswer, RankedPassage, make_hits
-from directory_indexer.search.requests import Hit, NamedPath, SearchMode, SearchRequest
-from directory_indexer.search.scope import Scope, dated_request, path_tests
+from directory_indexer.search.requests import FilenameMatch, Hit, SearchMode, SearchRequest
+from directory_indexer.search.scope import Scope, apply_query_dates, make_path_predicate
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
@@ -47,39 +47,39 @@ _PATTERN_CHARACTERS: Final = frozenset("*?[")
 _NO_CONTENT: Final = ContentHash(b"")
 
 
-class NamedFiles(NamedTuple):
+class FilenameMatches(NamedTuple):
     """The files and directories that a query names, the surest first; `n_all` includes those that were cut off."""
 
-    places: tuple[NamedPath, ...] = ()
+    matches: tuple[FilenameMatch, ...] = ()
     n_all: int = 0
 
     @property
     def file_ids(self) -> frozenset[int]:
         """The ids of the files."""
-        return frozenset(place.file_id for place in self.places if place.file_id is not None)
+        return frozenset(place.file_id for place in self.matches if place.file_id is not None)
 
     @property
     def are_answer(self) -> bool:
         """Whether some match the query, and not only its filters."""
-        return any(place.match for place in self.places)
+        return any(place.match for place in self.matches)
 
 
 def named_files(
     snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, documents: FilePath | None = None
-) -> NamedFiles:
+) -> FilenameMatches:
     """Return the files and directories within the scope that a query names, but no directory of sent `documents`."""
     if not _may_name_files(request, query):
-        return NamedFiles()
+        return FilenameMatches()
     is_meant = _scope_test(snapshot, request, query, scope)
     if query.has_only_filters:
         files = [
             file for file in _known_files_at(snapshot, query.required.paths) if not file.is_indexed and is_meant(file)
         ]
-        return NamedFiles(tuple(NamedPath(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
-    by_path: dict[FilePath, tuple[tuple[object, ...], NamedPath]] = {}
+        return FilenameMatches(tuple(FilenameMatch(file.path, file.reason) for file in files[:_MAX_NAMED]), len(files))
+    by_path: dict[FilePath, tuple[tuple[object, ...], FilenameMatch]] = {}
     for name in typed_names(query):
         unknown = frozenset(name.words) - snapshot.words.known(name.words)
-        typed = name._replace(is_unfinished=request.is_unfinished, unknown=unknown)
+        typed = name._replace(is_prefix=request.is_prefix, unknown=unknown)
         files = snapshot.path_lookup.named(typed.words, are_whole=typed.is_whole_word)
         for place in chain(
             _matching_files(filter(is_meant, files), typed), _matching_directories(snapshot, request, query, typed)
@@ -88,17 +88,17 @@ def named_files(
                 keyed = (_sort_key(place, typed, request.near), place)
                 by_path[place.path] = min(by_path.get(place.path, keyed), keyed, key=itemgetter(0))
     best = [place for _, place in sorted(by_path.values(), key=itemgetter(0))]
-    return NamedFiles(tuple(best[:_MAX_NAMED]), len(best))
+    return FilenameMatches(tuple(best[:_MAX_NAMED]), len(best))
 
 
 def _may_name_files(request: SearchRequest, query: Query) -> bool:
     return not (request.mode is SearchMode.SEMANTIC or request.grep or query.required.headings)
 
 
-def near_file_name(
+def suggest_file_name(
     snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, are_different: Callable[[str, str], bool]
 ) -> str:
-    """Return the name of an indexed file in the scope that a query of one name misspells.
+    """Return the indexed file name in the scope that a query of a single name probably misspells; "" if there is none.
 
     It is "" if a file has that very name, or texts its words. `are_different` returns whether a word is known and means
     something else: `sections.py` is no error for `sessions.py`.
@@ -137,24 +137,24 @@ def patterns_of_names(stem: str, ending: str, most: int) -> Iterator[str]:
         yield f"{'' if start else between}{re.escape(stem[start : start + size])}{rest}"
 
 
-def drop_weak_texts(answer: QueryAnswer, named: NamedFiles) -> QueryAnswer:
-    """Drop passages of other files if none of them is good and a name is the answer."""
+def prefer_file_names(answer: QueryAnswer, named: FilenameMatches) -> QueryAnswer:
+    """Drop passages of other files if none of them is good and a file name matches the query."""
     if not (answer.is_weak and named.are_answer):
         return answer
-    paths = {place.path for place in named.places}
+    paths = {place.path for place in named.matches}
     passages = tuple(passage for passage in answer.passages if passage.chunk.path in paths)
     return answer._replace(passages=passages, was_cut=len(passages) < len(answer.passages))
 
 
 def merge_named_files(
-    snapshot: Snapshot, named: NamedFiles, hits: Sequence[Hit], request: SearchRequest, query: Query
+    snapshot: Snapshot, named: FilenameMatches, hits: Sequence[Hit], request: SearchRequest, query: Query
 ) -> tuple[Hit, ...]:
     """Merge named files, with their best passages, into the hits in texts.
 
     While a word is being typed, there is room for all of them.
     """
-    first = [place for place in named.places if place.match][:_MAX_BEFORE_TEXTS]
-    others = named.places[len(first) :]
+    first = [place for place in named.matches if place.match][:_MAX_BEFORE_TEXTS]
+    others = named.matches[len(first) :]
     words = {token for word in query.words for token in word.tokens}
     whole = {place.path for place in first if place.has_whole_name}
     best: dict[FilePath, Hit] = {}
@@ -162,12 +162,12 @@ def merge_named_files(
         if hit.path not in whole or words.issubset((*split_into_words(hit.text), *extra_words(hit.text))):
             best.setdefault(hit.path, hit)
     passages = best | _first_passages(
-        snapshot, [place for place in named.places if place.path not in best], request, query
+        snapshot, [place for place in named.matches if place.path not in best], request, query
     )
     moved = {passages[place.path].chunk_id for place in first if place.path in passages}
     texts = [hit for hit in hits if hit.chunk_id not in moved]
-    if request.is_unfinished:
-        texts = texts[: max(request.limit - len(named.places), 0)]
+    if request.is_prefix:
+        texts = texts[: max(request.limit - len(named.matches), 0)]
     paths = {hit.path for hit in texts}
     places = [*first, *(place for place in others if place.path not in paths)]
     return merge_named_hits([_hit_of_named_path(snapshot, place, passages.get(place.path)) for place in places], texts)
@@ -195,8 +195,8 @@ def _is_definition(hit: Hit) -> bool:
 
 
 def _scope_test(snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope) -> Callable[[PathMatch], bool]:
-    is_meant = path_tests(snapshot, request, query)
-    dated = dated_request(request, query)
+    is_meant = make_path_predicate(snapshot, request, query)
+    dated = apply_query_dates(request, query)
     kinds = (*request.kinds, *query.required.kinds)
     says_nothing = not (request.metadata or query.required.metadata or query.forbidden.metadata)
 
@@ -222,27 +222,27 @@ def _known_files_at(snapshot: Snapshot, paths: Sequence[str]) -> list[PathMatch]
     return sorted(snapshot.path_lookup.with_all(plain), key=lambda file: file.path)
 
 
-def _matching_files(known_files: Iterable[PathMatch], typed: TypedName) -> Iterator[NamedPath]:
+def _matching_files(known_files: Iterable[PathMatch], typed: TypedName) -> Iterator[FilenameMatch]:
     for file in known_files:
         if match := name_match(typed, os.path.basename(file.path)):
-            yield NamedPath(file.path, file.reason, match, file.id)
+            yield FilenameMatch(file.path, file.reason, match, file.id)
 
 
 def _matching_directories(
     snapshot: Snapshot, request: SearchRequest, query: Query, typed: TypedName
-) -> Iterator[NamedPath]:
+) -> Iterator[FilenameMatch]:
     """Yield the matching directories, unless a query searches for files alone."""
     filters = (query.required._replace(paths=()), query.forbidden._replace(paths=()))
     if request.has_filters or any(map(any, filters)):
         return
-    is_meant = path_tests(snapshot, request, query)
+    is_meant = make_path_predicate(snapshot, request, query)
     for path in snapshot.path_lookup.named_directories(typed.words, are_whole=typed.is_whole_word):
         match = name_match(typed, os.path.basename(path), is_directory=True)
         if match and is_meant(path):
-            yield NamedPath(path, match=match, is_directory=True)
+            yield FilenameMatch(path, match=match, is_directory=True)
 
 
-def _sort_key(place: NamedPath, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
+def _sort_key(place: FilenameMatch, typed: TypedName, near: FilePath | None) -> tuple[object, ...]:
     match = place.match or NameMatch.PARTS
     # A directory has no extension: a match of its whole name is that of a stem.
     match = max(match, NameMatch.STEM) if place.is_directory else match
@@ -250,7 +250,7 @@ def _sort_key(place: NamedPath, typed: TypedName, near: FilePath | None) -> tupl
     name = os.path.basename(place.path)
     return (
         match,
-        bool(place.why_without_text),
+        bool(place.no_text_reason),
         place.is_directory,
         is_far,
         not name.casefold().startswith(typed.text),
@@ -261,9 +261,9 @@ def _sort_key(place: NamedPath, typed: TypedName, near: FilePath | None) -> tupl
 
 
 def _first_passages(
-    snapshot: Snapshot, places: Iterable[NamedPath], request: SearchRequest, query: Query
+    snapshot: Snapshot, places: Iterable[FilenameMatch], request: SearchRequest, query: Query
 ) -> dict[FilePath, Hit]:
-    ids = [place.file_id for place in places if place.file_id is not None and not place.why_without_text]
+    ids = [place.file_id for place in places if place.file_id is not None and not place.no_text_reason]
     if not ids:
         return {}
     plan = plan_match(query, snapshot.words)
@@ -275,12 +275,12 @@ def _first_passages(
     return {hit.path: hit for hit in make_hits(passages, excerpt_chars=request.excerpt_chars)}
 
 
-def _hit_of_named_path(snapshot: Snapshot, place: NamedPath, passage: Hit | None) -> Hit:
+def _hit_of_named_path(snapshot: Snapshot, place: FilenameMatch, passage: Hit | None) -> Hit:
     if passage is not None:
         explanation = passage.explanation._replace(signals={**passage.explanation.signals, "name": 1.0})
         return passage._replace(score=1.0, named=place, explanation=explanation)
     text = _directory_listing(snapshot, place.path) if place.is_directory else ""
-    reason = place.why_without_text or ("" if place.is_directory else _NO_OWN_TEXT_REASON)
+    reason = place.no_text_reason or ("" if place.is_directory else _NO_OWN_TEXT_REASON)
     return Hit(
         path=place.path,
         facts=FileFacts(DIRECTORY if place.is_directory else _kind_of_path(place.path)),
@@ -294,7 +294,7 @@ def _hit_of_named_path(snapshot: Snapshot, place: NamedPath, passage: Hit | None
         text=text,
         excerpt=Excerpt(text, 1, max(1, text.count("\n"))),
         explanation=NO_EXPLANATION._replace(signals={"name": 1.0}),
-        named=place._replace(why_without_text=reason),
+        named=place._replace(no_text_reason=reason),
     )
 
 

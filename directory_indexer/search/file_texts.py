@@ -21,7 +21,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, os_path
 from directory_indexer.core.safe_open import open_file
 from directory_indexer.formats.document import FileFacts, Metadata
-from directory_indexer.search.requests import Hit, OnDisk
+from directory_indexer.search.requests import DiskChange, Hit
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.walk.repository import is_git_history
 
@@ -44,7 +44,7 @@ class FileText(NamedTuple):
     n_lines: int
     n_chunks: int
     chunks: tuple[Chunk, ...]
-    on_disk: OnDisk | None
+    on_disk: DiskChange | None
     metadata: Metadata = Metadata()
     unread_pages: tuple[int, ...] = ()
 
@@ -156,7 +156,7 @@ def _format_selection(selection: Selection) -> str:
     return f"{selection.unit} from {selection.first} on"
 
 
-def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
+def _on_disk(snapshot: Snapshot, path: FilePath) -> DiskChange | None:
     """Return the change of a file since it was indexed; if its stamp is inconclusive, its content decides."""
     path = snapshot.files.container_of(path) or path
     known = snapshot.files.get(path)
@@ -167,9 +167,9 @@ def _on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
         if source_file(path) == known.source:
             return None
         with open(open_file(exact_text(path)), "rb") as file:
-            return OnDisk.CHANGED if hash_of(file) != known.hash else None
+            return DiskChange.CHANGED if hash_of(file) != known.hash else None
     except OSError:
-        return OnDisk.CHANGED
+        return DiskChange.CHANGED
 
 
 def reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
@@ -192,8 +192,8 @@ def _reason_of_known_file(snapshot: Snapshot, path: FilePath, known: KnownFile) 
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
     if known.state == FileState.INDEXED and (member := snapshot.files.first_left_out(path)):
-        return f"nothing in it was indexed; {display(member.source.path)}: {member.why_without_text}"
-    return known.why_without_text
+        return f"nothing in it was indexed; {display(member.source.path)}: {member.no_text_reason}"
+    return known.no_text_reason
 
 
 def suggest_namesake(snapshot: Snapshot, path: FilePath) -> str:
@@ -218,7 +218,7 @@ _MAX_PARTS: Final = 10**9
 """No file has so many; an open selection ends beyond."""
 
 
-def change_on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
+def change_on_disk(snapshot: Snapshot, path: FilePath) -> DiskChange | None:
     """Return the change of a file since it was indexed, if any; that of a member is that of its container.
 
     A file that cannot be read counts as changed.
@@ -228,7 +228,7 @@ def change_on_disk(snapshot: Snapshot, path: FilePath) -> OnDisk | None:
 
 def changes_on_disk(
     snapshot: Snapshot, paths: Collection[FilePath], known: Mapping[FilePath, KnownFile]
-) -> dict[FilePath, OnDisk]:
+) -> dict[FilePath, DiskChange]:
     """Return the changes of those of some files that were changed since they were indexed, by their `known` records."""
     if not snapshot.is_local:
         return {}
@@ -239,17 +239,17 @@ def changes_on_disk(
     return {path: change for path, change in changes if change}
 
 
-def _compare_with_disk(path: FilePath, known: KnownFile | None) -> OnDisk | None:
+def _compare_with_disk(path: FilePath, known: KnownFile | None) -> DiskChange | None:
     if is_git_history(path):
         return None  # a commit never changes; the next run removes it when it is unreachable
     try:
         current = source_file(path)
     except (FileNotFoundError, NotADirectoryError):
-        return OnDisk.GONE
+        return DiskChange.GONE
     except OSError:
-        return OnDisk.CHANGED
+        return DiskChange.CHANGED
     is_same = known is not None and (current.size, current.mtime_ns) == (known.source.size, known.source.mtime_ns)
-    return None if is_same else OnDisk.CHANGED
+    return None if is_same else DiskChange.CHANGED
 
 
 def with_context_lines(snapshot: Snapshot, hit: Hit, *, n_lines: int) -> Hit:

@@ -13,14 +13,14 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.matching import LinePattern, PatternOptions
 from directory_indexer.search.coverage_warnings import index_warnings, require_indexed, scope_warnings
-from directory_indexer.search.grep_prefilter import plan_lookup
+from directory_indexer.search.grep_prefilter import plan_prefilter
 from directory_indexer.storage.documents.files import TextFile
-from directory_indexer.storage.documents.line_ranges import LineRange, WordLookup
+from directory_indexer.storage.documents.line_ranges import ChunkPrefilter, LineRange
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
     from directory_indexer.ranking.query import Query
-    from directory_indexer.search.query_warnings import require_types
+    from directory_indexer.search.query_warnings import require_known_types
     from directory_indexer.search.requests import SearchMode, SearchRequest
     from directory_indexer.search.scope import resolve_scope
 
@@ -45,7 +45,7 @@ def matching_lines(text: bytes, pattern: LinePattern, *, first_line: int = 1) ->
         at = end + 1
 
 
-def other_lines(text: bytes, lines: Iterable[LineSpan], *, first_line: int = 1) -> Iterator[LineSpan]:
+def non_matching_lines(text: bytes, lines: Iterable[LineSpan], *, first_line: int = 1) -> Iterator[LineSpan]:
     """Return the lines that are not among `lines`."""
     excluded_starts = {line.start for line in lines}
     return (line for line in all_lines(text, first_line=first_line) if line.start not in excluded_starts)
@@ -69,7 +69,7 @@ class GrepRequest(NamedTuple):
     """A pattern, and where to search.
 
     `invert` selects the lines that do not match, `max_count` limits them for each file. `before` and `after` are lines
-    of context. At most `most_spans` matches of each line are returned; None means all.
+    of context. At most `max_spans` matches of each line are returned; None means all.
     """
 
     pattern: PatternOptions
@@ -80,7 +80,7 @@ class GrepRequest(NamedTuple):
     max_count: int | None = None
     before: int = 0
     after: int = 0
-    most_spans: int | None = None
+    max_spans: int | None = None
 
     @property
     def is_everywhere(self) -> bool:
@@ -93,31 +93,31 @@ class GrepLine(NamedTuple):
 
     number: int
     text: str
-    is_found: bool = True
+    is_match: bool = True
     spans: tuple[tuple[int, int], ...] = ()
     page: int | None = None
 
 
-class GrepMatches(NamedTuple):
-    """The matching lines of one file; `n_found` counts them without their context."""
+class FileMatches(NamedTuple):
+    """The matching lines of one file; `n_matches` counts them without their context."""
 
     path: FilePath
     kind: str
     lines: tuple[GrepLine, ...]
-    n_found: int
+    n_matches: int
 
 
-class Grep(NamedTuple):
+class GrepResult(NamedTuple):
     """Matching lines: the files that have any, sorted by path, as they are read.
 
     If `uses_index` is false, no word could be looked up, and all files of the scope are read.
     """
 
-    files: Iterator[GrepMatches]
+    files: Iterator[FileMatches]
     uses_index: bool
 
 
-def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
+def grep(snapshot: Snapshot, request: GrepRequest) -> GrepResult:
     """Find the matching lines in the files of a request.
 
     Raises:
@@ -126,22 +126,22 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> Grep:
     """
     pattern = LinePattern(request.pattern)
     scope = files_in_scope(snapshot, request)
-    lookup = None if request.invert else plan_lookup(pattern.clauses, snapshot.words)
+    lookup = None if request.invert else plan_prefilter(pattern.clauses, snapshot.words)
     texts = _all_texts(snapshot, scope) if lookup is None else _matching_texts(snapshot, scope, lookup, request)
     read = (FileReader(file, pattern, request).read(line_ranges) for file, line_ranges in texts)
-    return Grep((matches for matches in read if matches is not None), lookup is not None)
+    return GrepResult((matches for matches in read if matches is not None), lookup is not None)
 
 
-def files_without_match(snapshot: Snapshot, request: GrepRequest, matches: Grep) -> Iterator[GrepMatches]:
+def files_without_match(snapshot: Snapshot, request: GrepRequest, matches: GrepResult) -> Iterator[FileMatches]:
     """Yield the files without matches, each with no lines."""
     matching_paths = {file.path for file in matches.files}
     for file in snapshot.files.texts(files_in_scope(snapshot, request).as_json):
         if file.path not in matching_paths:
-            yield GrepMatches(file.path, file.kind, (), 0)
+            yield FileMatches(file.path, file.kind, (), 0)
 
 
 def grep_warnings(
-    snapshot: Snapshot, request: GrepRequest, matches: Grep, *, has_any: bool, seconds: float
+    snapshot: Snapshot, request: GrepRequest, matches: GrepResult, *, has_any: bool, seconds: float
 ) -> tuple[str, ...]:
     """Return warnings on what could not be searched, more if nothing matched, and on why a slow search was slow."""
     is_slow = seconds > _SLOW_SECONDS and not matches.uses_index and not request.invert
@@ -173,7 +173,7 @@ def files_in_scope(snapshot: Snapshot, request: GrepRequest) -> ScopedFiles:
     require_indexed(snapshot, request.scope)
     if request.is_everywhere:
         return ScopedFiles()  # without importing the module that resolves a scope
-    require_types(request.kinds)
+    require_known_types(request.kinds)
     scope = resolve_scope(snapshot, *_as_search_request(request))
     return ScopedFiles(scope.file_ids, scope.file_ids_json, scope.holder_ids)
 
@@ -190,7 +190,7 @@ def _all_texts(snapshot: Snapshot, scope: ScopedFiles) -> Iterator[tuple[TextFil
 
 
 def _matching_texts(
-    snapshot: Snapshot, scope: ScopedFiles, lookup: WordLookup, request: GrepRequest
+    snapshot: Snapshot, scope: ScopedFiles, lookup: ChunkPrefilter, request: GrepRequest
 ) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
     line_ranges: dict[int, list[LineRange]] = {}
     for line_range in snapshot.line_ranges.candidates(lookup):
@@ -217,7 +217,7 @@ class FileReader:
         self._pattern = pattern
         self._request = request
 
-    def read(self, line_ranges: Iterable[LineRange]) -> GrepMatches | None:
+    def read(self, line_ranges: Iterable[LineRange]) -> FileMatches | None:
         """Return the matching lines; None if there are none."""
         lines: list[GrepLine] = []
         n_matches = 0
@@ -226,18 +226,18 @@ class FileReader:
             matches = self._matching_spans(line_range, n_matches)
             n_matches += len(matches)
             lines += self._grep_lines(line_range, matches)
-        return GrepMatches(self._file.path, self._file.kind, tuple(lines), n_matches) if n_matches else None
+        return FileMatches(self._file.path, self._file.kind, tuple(lines), n_matches) if n_matches else None
 
     def _matching_spans(self, line_range: LineRange, n_before: int) -> Sequence[LineSpan]:
         lines = matching_lines(line_range.text, self._pattern, first_line=line_range.start_line)
         if self._request.invert:
-            lines = other_lines(line_range.text, lines, first_line=line_range.start_line)
+            lines = non_matching_lines(line_range.text, lines, first_line=line_range.start_line)
         most = self._request.max_count
         return list(islice(lines, None if most is None else most - n_before))
 
     def _grep_lines(self, line_range: LineRange, spans: Sequence[LineSpan]) -> Iterator[GrepLine]:
         if not spans or not (self._request.before or self._request.after):
-            return (self._line(line_range, line, is_found=True) for line in spans)
+            return (self._line(line_range, line, is_match=True) for line in spans)
         return self._with_context(line_range, [line.number for line in spans])
 
     def _with_context(self, line_range: LineRange, numbers: Sequence[int]) -> Iterator[GrepLine]:
@@ -246,20 +246,20 @@ class FileReader:
             # The first match that this line may be context of. Context lines are not listed: they may be millions.
             at = bisect_left(numbers, line.number - self._request.after)
             if at < len(numbers) and numbers[at] <= line.number + self._request.before:
-                yield self._line(line_range, line, is_found=line.number in matching_numbers)
+                yield self._line(line_range, line, is_match=line.number in matching_numbers)
 
-    def _line(self, line_range: LineRange, line: LineSpan, *, is_found: bool) -> GrepLine:
+    def _line(self, line_range: LineRange, line: LineSpan, *, is_match: bool) -> GrepLine:
         raw = line_range.text[line.start : line.end]
-        spans = self._spans(raw) if is_found and not self._request.invert else []
+        spans = self._spans(raw) if is_match and not self._request.invert else []
         page = self._page(line_range, line.start + (spans[0][0] if spans else 0))
-        spans = spans[: self._request.most_spans]
+        spans = spans[: self._request.max_spans]
         if not raw.isascii():
             spans = [(len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans]
-        return GrepLine(line.number, raw.decode(), is_found, tuple(spans), page)
+        return GrepLine(line.number, raw.decode(), is_match, tuple(spans), page)
 
     def _spans(self, raw: bytes) -> list[tuple[int, int]]:
         """Return the matches up to the limit, and at least the first one if it decides the page."""
-        most = self._request.most_spans
+        most = self._request.max_spans
         least = int(bool(self._page_starts))
         return list(islice(self._pattern.spans(raw), None if most is None else max(most, least)))
 

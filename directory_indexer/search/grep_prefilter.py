@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, Protocol
 from directory_indexer.matching import Clause
 from directory_indexer.ranking.analyzer import WordsWithPart, fold_spelling
 from directory_indexer.ranking.han import simplified
-from directory_indexer.storage.documents.line_ranges import WordLookup
+from directory_indexer.storage.documents.line_ranges import ChunkPrefilter
 
 
 class WordPiece(NamedTuple):
@@ -107,12 +107,12 @@ class Vocabulary(Protocol):
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         """Return words of the index with a prefix, with the number of chunks of each."""
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         """Return words that contain a part, or end with it, with the number of chunks of each."""
 
 
-def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup | None:
-    """Return the words that chunks with a matching line must have; None if that would exclude too few chunks."""
+def plan_prefilter(clauses: Iterable[Clause], vocabulary: Vocabulary) -> ChunkPrefilter | None:
+    """Return the full-text conditions on chunks with a matching line; None if they would exclude too few chunks."""
     words = _WordFinder(vocabulary)
     requirements = [
         requirement for clause in clauses if (requirement := _clause_requirement(clause, vocabulary, words))
@@ -123,7 +123,7 @@ def plan_lookup(clauses: Iterable[Clause], vocabulary: Vocabulary) -> WordLookup
     if not useful:
         return None
     whole = " AND ".join(f"({requirement.whole})" for requirement in useful)
-    lookup = WordLookup(f"{{text}} : ({whole})", f"{{text}} : ({useful[0].part})")
+    lookup = ChunkPrefilter(f"{{text}} : ({whole})", f"{{text}} : ({useful[0].part})")
     return lookup if words.last_row is None else lookup._replace(last_row=words.last_row)
 
 
@@ -156,7 +156,7 @@ class _WordFinder:
             return list(self._vocabulary.counts((text,)).items())
         if piece.has_start:
             return self._vocabulary.starting_with(text, limit=_MAX_WORDS + 1)
-        matches = self._vocabulary.holding(text, ends=piece.has_end, limit=_MAX_WORDS + 1)
+        matches = self._vocabulary.containing(text, ends=piece.has_end, limit=_MAX_WORDS + 1)
         if matches.last_row is not None:
             self.last_row = min(matches.last_row, self.last_row or matches.last_row)
         return matches.words

@@ -60,11 +60,11 @@ def _make_hit(passage: RankedPassage, terms: MarkedTerms, excerpt_chars: int) ->
     stored, ranked, _, also_in, line = passage
     chunk = stored.chunk
     best = excerpt(chunk.text, terms, start_line=chunk.start_line, max_chars=excerpt_chars, line=line)
-    hit = hit_of(stored, best, score=ranked.score, explanation=ranked.explanation)
+    hit = make_hit(stored, best, score=ranked.score, explanation=ranked.explanation)
     return hit._replace(n_more_in_file=ranked.n_more_in_file, also_in=also_in)
 
 
-def hit_of(stored: IndexedChunk, excerpt: Excerpt, *, score: float, explanation: Explanation) -> Hit:
+def make_hit(stored: IndexedChunk, excerpt: Excerpt, *, score: float, explanation: Explanation) -> Hit:
     """Return the hit of a passage with an excerpt of it."""
     chunk = stored.chunk
     row, cell = _row_and_cell_of_match(chunk, excerpt)
@@ -149,7 +149,7 @@ class QueryAnswer(NamedTuple):
 
 
 def fuse_query_answers(answers: Sequence[QueryAnswer], *, limit: int) -> QueryAnswer:
-    """Merge answers, best first; the best hit of every query with a good one is among the first."""
+    """Merge the answers to several queries, best first; each query with a good hit has its best one among the first."""
     by_chunk: defaultdict[ChunkId, list[RankedPassage]] = defaultdict(list)
     for passage in chain.from_iterable(answer.passages for answer in answers):
         by_chunk[passage.ranked.chunk_id].append(passage)
@@ -175,36 +175,38 @@ def other_copies(snapshot: Snapshot, ranked: Ranked, path: FilePath, scope: Scop
     return tuple(sorted((named | set(ranked.copies)) - {path}))
 
 
-def nearest_copy(
-    snapshot: Snapshot, chunk: IndexedChunk, others: Sequence[FilePath], near: FilePath | None
+def copy_closest_to_directory(
+    snapshot: Snapshot, chunk: IndexedChunk, others: Sequence[FilePath], directory: FilePath | None
 ) -> IndexedChunk:
-    """Return a passage in that of all files with it that is nearest to a directory; its own if none is nearer."""
-    nearest = max((chunk.path, *others), key=partial(_path_nearness, near))
+    """Return the copy of a passage in the file closest to a directory; the passage itself if none is closer."""
+    nearest = max((chunk.path, *others), key=partial(_path_nearness, directory))
     if nearest == chunk.path:
         return chunk
     words = chunk.chunk.text.split()
     return next((stored for stored in snapshot.chunks.of_file(nearest) if stored.chunk.text.split() == words), chunk)
 
 
-def nearest_in_scope(
-    snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope, near: FilePath | None
+def choose_copies_in_scope(
+    snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope, directory: FilePath | None
 ) -> dict[ChunkId, IndexedChunk]:
-    """Return each passage in a file of the scope: of those that share its text, the nearest, else the first."""
+    """Return, for each passage, its copy in the scope that is closest to a directory, or else the first by path."""
     copies = copies_in_scope(snapshot, chunks, scope).items()
-    return {id_: max(files, key=lambda stored: _path_nearness(near, stored.path)) for id_, files in copies if files}
+    return {
+        id_: max(files, key=lambda stored: _path_nearness(directory, stored.path)) for id_, files in copies if files
+    }
 
 
 def copies_in_scope(
     snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope
 ) -> dict[ChunkId, list[IndexedChunk]]:
-    """Return each passage once for each file of the scope that shares its text, sorted by path."""
+    """Return the copies of each passage: one for each file of the scope that shares its text, sorted by path."""
     sharing = snapshot.shared_texts.sharing({stored.holder_id for stored in chunks.values()})
     return {
         id_: list(_copies_in_files(stored, sharing.get(stored.holder_id, ()), scope)) for id_, stored in chunks.items()
     }
 
 
-def locate_on_page(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
+def locate_on_scan(scan: Scan, excerpt: Excerpt, recognition: Recognition | None) -> ScannedPassage:
     """Find the words of an excerpt on the recognised page."""
     words = [word for line in recognition.lines for word in line.words if word.box] if recognition else []
     positions = _word_positions(excerpt, words)
@@ -248,7 +250,7 @@ def _with_scan(hit: Hit, scans: dict[tuple[FilePath, int], Scan], recognised: Re
         return hit
     recognition = recognised.get(scan.key)
     return hit._replace(
-        scan=locate_on_page(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
+        scan=locate_on_scan(scan, hit.excerpt, recognition if isinstance(recognition, Recognition) else None)
     )
 
 

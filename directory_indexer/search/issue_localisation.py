@@ -23,7 +23,7 @@ from directory_indexer.ranking.query import Query
 from directory_indexer.ranking.query_syntax import has_role
 from directory_indexer.ranking.traces import Frame, parse_trace
 from directory_indexer.ranking.word_forms import fts_phrase
-from directory_indexer.search.boosts import named_passages
+from directory_indexer.search.boosts import passages_of_frames
 from directory_indexer.search.requests import Hit, SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope, resolve_scope
 from directory_indexer.search.searcher import Searcher
@@ -53,7 +53,7 @@ class Spot(NamedTuple):
     tokens: Annotated[int, "Size in tokens, with this row."]
 
 
-class Located(NamedTuple):
+class LocateResult(NamedTuple):
     """Places to read in code, tests and documents, each the most relevant first.
 
     `n_left_out` files did not fit, and the evidence for `n_weaker` further ones is much weaker.
@@ -85,14 +85,14 @@ class Evidence(NamedTuple):
     """The line to point at, if one is known."""
 
 
-class Candidates(NamedTuple):
+class CandidateFiles(NamedTuple):
     """Files with the evidence for them, the likeliest first; that of the first `n_strong` does not fall off."""
 
     files: tuple[tuple[FilePath, tuple[Evidence, ...]], ...]
     n_strong: int
     notes: tuple[str, ...] = ()
 
-    def strong(self) -> Candidates:
+    def strong(self) -> CandidateFiles:
         """Return those with strong evidence, with the best tests and documents beside them."""
         weaker = self.files[self.n_strong :]
         beside = [
@@ -104,7 +104,7 @@ class Candidates(NamedTuple):
         return self._replace(files=(*self.files[: self.n_strong], *beside))
 
 
-def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Located:
+def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> LocateResult:
     """Return the places to read for a report.
 
     Raises:
@@ -113,11 +113,11 @@ def locate(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Lo
     """
     candidates = gather_candidates(docstore, searcher, request)
     likely = candidates if request.with_weaker else candidates.strong()
-    located = select_within(likely, request.max_tokens)
+    located = fit_token_budget(likely, request.max_tokens)
     return located._replace(n_weaker=len(candidates.files) - len(likely.files))
 
 
-def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> Candidates:
+def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateRequest) -> CandidateFiles:
     """Return the files that a report may be about, ranked by the evidence.
 
     Raises:
@@ -135,7 +135,7 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
         embedding_seconds=request.embedding_seconds,
     )
     answers = [(searcher.search(search._replace(query=query)), weight) for query, weight in _queries(text)]
-    notes = answers[-1][0].degraded if answers else ()  # each answer is about the same index
+    notes = answers[-1][0].note_texts if answers else ()  # each answer is about the same index
     with docstore.snapshot() as snapshot:
         reader = _Report(snapshot, text, resolve_scope(snapshot, search, Query("", "")))
         evidence = [item for answer, weight in answers for item in reader.of_hits(answer.hits, weight)]
@@ -146,10 +146,10 @@ def gather_candidates(docstore: DocStore, searcher: Searcher, request: LocateReq
     ranked = list(_rank_files(evidence))
     least = _STRONG_SHARE * ranked[0][2] if frames else 0.0
     n_strong = sum(score >= least for _, _, score in ranked)
-    return Candidates(tuple((path, own) for path, own, _ in ranked), n_strong, notes)
+    return CandidateFiles(tuple((path, own) for path, own, _ in ranked), n_strong, notes)
 
 
-def select_within(candidates: Candidates, max_tokens: int) -> Located:
+def fit_token_budget(candidates: CandidateFiles, max_tokens: int) -> LocateResult:
     """Return the places to read of the candidates; they and their list take at most `max_tokens` tokens."""
     parts: dict[str, tuple[Spot, ...]] = {}
     left = max_tokens
@@ -159,7 +159,7 @@ def select_within(candidates: Candidates, max_tokens: int) -> Located:
         left -= sum(spot.tokens for spot in parts[name])
     n_shown = len({spot.path for part in parts.values() for spot in part})
     n_left_out = len(candidates.files) - n_shown
-    return Located(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
+    return LocateResult(parts["code"], parts["tests"], parts["documents"], candidates.notes, n_left_out)
 
 
 def _fit_spots(
@@ -220,7 +220,7 @@ class _Report:
             ("changed in the diff", _HUNK_WEIGHT, hunks),
             ("frame", _FRAME_WEIGHT, trace.frames),
         ):
-            for rank, (chunk, line) in enumerate(named_passages(self._snapshot, frames, self._scope)):
+            for rank, (chunk, line) in enumerate(passages_of_frames(self._snapshot, frames, self._scope)):
                 yield Evidence(
                     chunk.path,
                     chunk.chunk.start_line,

@@ -45,20 +45,20 @@ def parse_locator(snapshot: Snapshot, text: str) -> FileLocator:
     return FileLocator(whole)
 
 
-def locator_selection(snapshot: Snapshot, named: FileLocator) -> Selection | None:
+def resolve_selection(snapshot: Snapshot, locator: FileLocator) -> Selection | None:
     """Return the lines of a heading, or else the range.
 
     Raises:
         NotIndexedError: the index holds no text of the file.
         UsageError: the file has no such part.
     """
-    if not named.heading:
-        return named.selection
-    first = file_outline(snapshot, named.path, named.heading).entries[0]
+    if not locator.heading:
+        return locator.selection
+    first = file_outline(snapshot, locator.path, locator.heading).entries[0]
     return Selection(Unit.LINES, first.start_line, first.end_line)
 
 
-def outline_at(snapshot: Snapshot, text: str) -> Outline:
+def outline_of_locator(snapshot: Snapshot, text: str) -> Outline:
     """Return the outline of a file, a part of one or a directory, named as a person types it.
 
     Raises:

@@ -89,7 +89,7 @@ letters, Korean would take several times as long.
 
 
 class OnDemandEmbedder:
-    """Embeds passages that wait for a vector, for so many seconds in all.
+    """Embeds passages without a vector during a search, within a total time limit.
 
     `embedded` are the passages that got a vector for this query, `not_embedded` those found by words that did not.
     """
@@ -101,7 +101,7 @@ class OnDemandEmbedder:
         self.not_embedded: set[ChunkId] = set()
         self.seconds_left = seconds
 
-    def make(self, texts: Mapping[ContentHash, str], embedder: Embedder, *, share: float) -> None:
+    def embed(self, texts: Mapping[ContentHash, str], embedder: Embedder, *, share: float) -> None:
         """Embed texts for a share of the time: a few to measure the speed, then as many as fit."""
         self.space = embedder.space.name
         remaining = [(digest, text) for digest, text in texts.items() if digest not in self.made]
@@ -135,7 +135,7 @@ class OnDemandEmbedder:
 class TimeShare(NamedTuple):
     """The share of the remaining time that one of several queries may take."""
 
-    making: OnDemandEmbedder
+    embedder: OnDemandEmbedder
     share: float
 
 

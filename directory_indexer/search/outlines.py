@@ -23,7 +23,7 @@ from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, display, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.search.file_texts import change_on_disk, join_chunks
-from directory_indexer.search.requests import OnDisk
+from directory_indexer.search.requests import DiskChange
 from directory_indexer.search.sections import SectionStart, find_section_starts, first_line
 from directory_indexer.storage.documents.files import FileSize
 from directory_indexer.storage.documents.store import Snapshot
@@ -63,7 +63,7 @@ class Outline(NamedTuple):
     n_files: int = 0
     n_chunks: int = 0
     part: str = ""
-    on_disk: OnDisk | None = None
+    on_disk: DiskChange | None = None
     n_left_out: int = 0
     is_directory: bool = False
 
@@ -94,7 +94,7 @@ def file_outline(snapshot: Snapshot, path: FilePath, part: str = "") -> Outline:
     return _select_part(whole, part) if part else whole
 
 
-def part_named(entries: Sequence[Entry], name: str, path: FilePath) -> int:
+def find_entry(entries: Sequence[Entry], name: str, path: FilePath) -> int:
     """Return the index of the entry that `FILE#name` means: by its name, or by the end of its path of names.
 
     Raises:
@@ -118,7 +118,7 @@ def part_named(entries: Sequence[Entry], name: str, path: FilePath) -> int:
 
 
 def _select_part(whole: Outline, part: str) -> Outline:
-    at = part_named(whole.entries, part, whole.path)
+    at = find_entry(whole.entries, part, whole.path)
     first = whole.entries[at]
     following = range(at + 1, len(whole.entries))
     end = next((index for index in following if whole.entries[index].depth <= first.depth), None)
@@ -188,13 +188,13 @@ def _section_entry_start(start: SectionStart) -> _EntryStart:
 def _page_entries(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[_EntryStart]:
     text = join_chunks(chunks) if page_starts else ""
     for number, start in enumerate(page_starts, 1):
-        name = first_line(text[start : start + _MAX_NAME_LENGTH * 4], most=_MAX_NAME_LENGTH)
+        name = first_line(text[start : start + _MAX_NAME_LENGTH * 4], max_chars=_MAX_NAME_LENGTH)
         yield _EntryStart(name or f"page {number}", 0, start, text.count("\n", 0, start) + 1)
 
 
 def _chunk_entries(chunks: Iterable[Chunk]) -> Iterator[_EntryStart]:
     for chunk in chunks:
-        yield _EntryStart(first_line(chunk.text, most=_MAX_NAME_LENGTH), 0, chunk.start_char, chunk.start_line)
+        yield _EntryStart(first_line(chunk.text, max_chars=_MAX_NAME_LENGTH), 0, chunk.start_char, chunk.start_line)
 
 
 class _TokensBefore:
@@ -283,19 +283,19 @@ def _sorted_children(branch: _Branch) -> list[tuple[str, _Branch]]:
     return sorted(branch.inner.items(), key=lambda item: (not item[1].inner, item[0]))
 
 
-def fold_outline(outline: Outline, *, room: int, cost: Callable[[Entry], int]) -> Outline:
+def fold_outline(outline: Outline, *, max_cost: int, cost: Callable[[Entry], int]) -> Outline:
     """Fold entries that do not fit: show as many whole levels as fit, then the parts of the largest entries.
 
     If not even the first level fits, its largest entries are shown.
     """
     entries = outline.entries
-    visible = _indices_of_levels_that_fit(entries, room, cost)
+    visible = _indices_of_levels_that_fit(entries, max_cost, cost)
     if not visible:
-        visible = _indices_of_largest_that_fit(entries, room, cost)
+        visible = _indices_of_largest_that_fit(entries, max_cost, cost)
         n_top = sum(entry.depth == 0 for entry in entries)
         outline = outline._replace(n_left_out=n_top - len(visible))
     else:
-        visible |= _unfold_children(entries, visible, room - sum(cost(entries[at]) for at in visible), cost)
+        visible |= _unfold_children(entries, visible, max_cost - sum(cost(entries[at]) for at in visible), cost)
     return outline._replace(entries=_count_folded(entries, visible))
 
 

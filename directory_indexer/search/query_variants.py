@@ -18,7 +18,7 @@ from directory_indexer.ranking.plan import MatchPlan
 from directory_indexer.ranking.query import Query, WordKind, parse_filter_argument, parse_query
 from directory_indexer.search.hits import QueryAnswer
 from directory_indexer.search.requests import SearchRequest
-from directory_indexer.search.retrieval import RankedChunks, Retriever, candidate_of, permitted_chunks
+from directory_indexer.search.retrieval import RankedChunks, Retriever, make_candidate, permitted_chunks
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import Snapshot
@@ -29,7 +29,7 @@ MAX_PREFIX_FILES: Final = 20
 MIN_PREFIX_FILES: Final = 5
 """There is room for so many files found in texts, however many names match."""
 
-NO_ANSWER: Final = QueryAnswer((), is_weak=True)
+EMPTY_ANSWER: Final = QueryAnswer((), is_weak=True)
 _PASSAGES_PER_FILE: Final = 3
 _MAX_PASSAGES_PER_FILE: Final = 10
 """Passages examined per file wanted: first three, then ten if those are of too few files."""
@@ -107,7 +107,7 @@ def rank_files(
     are left out; copies count once.
     """
     for n_passages in (_PASSAGES_PER_FILE * request.limit, _MAX_PASSAGES_PER_FILE * request.limit):
-        lists = retriever.lists(n_passages)
+        lists = retriever.retrieve(n_passages)
         chunks: dict[ChunkId, IndexedChunk] = {}
         files, texts = set(without), set[str]()
         for chunk in _permitted_in_order(snapshot, lists.by_words, plan, scope, request):
@@ -120,7 +120,9 @@ def rank_files(
                 break
         if len(texts) == request.limit or len(lists.by_words) < n_passages:
             break
-    return RankedChunks(plan, chunks, rank_by_keyword_score([candidate_of(chunk, lists) for chunk in chunks.values()]))
+    return RankedChunks(
+        plan, chunks, rank_by_keyword_score([make_candidate(chunk, lists) for chunk in chunks.values()])
+    )
 
 
 def _permitted_in_order(
@@ -132,8 +134,8 @@ def _permitted_in_order(
         yield from (permitted[chunk_id] for chunk_id in few if chunk_id in permitted)
 
 
-def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
-    """Whether whole words fill half of an answer, and too many files match the prefix to show all of them."""
+def omits_prefix_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
+    """Whether to leave out prefix hits: whole words fill half of the answer, and the prefix matches too many files."""
     return (
         2 * len(whole.passages) >= room
         and bool(beginnings.required)
@@ -141,20 +143,22 @@ def are_enough_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQu
     )
 
 
-def append_prefix_hits(whole: QueryAnswer, begun: QueryAnswer, *, room: int) -> QueryAnswer:
-    """Append hits with the prefix to those with the whole word, with room for both.
+def append_prefix_hits(whole_word: QueryAnswer, prefix: QueryAnswer, *, limit: int) -> QueryAnswer:
+    """Append hits with the prefix to those with the whole word, and cut the latter if necessary.
 
     The notes are those of the whole word; where its hits have no place, those of the prefix, too.
     """
-    paths = {passage.chunk.path for passage in whole.passages[: max(room - len(begun.passages), 0)]}
-    more = [passage for passage in begun.passages if passage.chunk.path not in paths]
-    first = whole.passages[: max(room - len(more), 0)]
+    paths = {passage.chunk.path for passage in whole_word.passages[: max(limit - len(prefix.passages), 0)]}
+    more = [passage for passage in prefix.passages if passage.chunk.path not in paths]
+    first = whole_word.passages[: max(limit - len(more), 0)]
     lowest = first[-1].ranked.score if first else 1.0
     others = (
         passage._replace(ranked=passage.ranked._replace(score=min(passage.ranked.score, lowest))) for passage in more
     )
-    notes = whole.notes if first else tuple(dict.fromkeys((*whole.notes, *begun.notes)))
-    return whole._replace(passages=(*first, *others), notes=notes, is_weak=whole.is_weak and not begun.passages)
+    notes = whole_word.notes if first else tuple(dict.fromkeys((*whole_word.notes, *prefix.notes)))
+    return whole_word._replace(
+        passages=(*first, *others), notes=notes, is_weak=whole_word.is_weak and not prefix.passages
+    )
 
 
 _MIN_WORDS_OF_NAME: Final = 2

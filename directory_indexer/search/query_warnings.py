@@ -23,7 +23,7 @@ from directory_indexer.ranking.query import Filters, Query, WordKind, parse_quer
 from directory_indexer.ranking.query_syntax import ROLES
 from directory_indexer.search.coverage_warnings import may_be_of_kind
 from directory_indexer.search.requests import SearchRequest
-from directory_indexer.search.scope import Scope, path_tests, resolve_scope
+from directory_indexer.search.scope import Scope, make_path_predicate, resolve_scope
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
@@ -56,8 +56,8 @@ def query_warnings(
     return (*_notes(query), *([f"no indexed file here meets {filters}"] if filters else []))
 
 
-def drop_void_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
-    """Return a query in which filters that no file meets are words, and a note on each of them.
+def drop_unmatched_filters(snapshot: Snapshot, query: Query) -> tuple[Query, tuple[str, ...]]:
+    """Return a query in which filters that match no file are treated as words, with a note on each.
 
     Pasted code and logs contain `from:` and `path:` without meaning filters. A date, a known type and the code of a
     language are always filters.
@@ -146,7 +146,7 @@ def _note_of_void_filter(written: str) -> str:
             return f"no indexed file has {field} '{text}': {as_words}"
 
 
-def require_types(names: tuple[str, ...]) -> None:
+def require_known_types(names: tuple[str, ...]) -> None:
     """Raise an error if one of the types does not exist.
 
     Raises:
@@ -224,14 +224,16 @@ _MIN_PREFIX_LENGTH: Final = 3
 """A shorter prefix matches too many words."""
 
 
-def scope_and_kind_test(snapshot: Snapshot, request: SearchRequest, query: Query) -> Callable[[FilePath], bool]:
-    """Return a test whether a path is in the scope of a request, and of a requested kind."""
-    is_in_scope = path_tests(snapshot, request, query)
+def make_scope_and_kind_predicate(
+    snapshot: Snapshot, request: SearchRequest, query: Query
+) -> Callable[[FilePath], bool]:
+    """Return the predicate that tells whether a path is in the scope of a request and may be of a requested kind."""
+    is_in_scope = make_path_predicate(snapshot, request, query)
     return lambda path: is_in_scope(path) and may_be_of_kind(path, request, query)
 
 
-def name_test(query: Query) -> Callable[[FilePath], bool]:
-    """Return a test whether the name of a file has a word that begins with one of a query."""
+def make_name_predicate(query: Query) -> Callable[[FilePath], bool]:
+    """Return the predicate that tells whether a file name has a word that begins with a word of a query."""
     tokens = tuple({token for word in query.words for token in word.tokens if _is_informative(token, query.language)})
 
     def has_prefix(path: FilePath) -> bool:

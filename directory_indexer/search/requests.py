@@ -23,7 +23,7 @@ from directory_indexer.storage.documents.statistics import IndexSummary
 EXCERPT_CHARS: Final = 600
 
 
-class OnDisk(StrEnum):
+class DiskChange(StrEnum):
     """The change of a file since it was indexed."""
 
     CHANGED = "changed"
@@ -73,7 +73,7 @@ class SearchRequest(NamedTuple):
     """Other wordings of the query, or aspects of the question; the results of all are merged."""
     near: FilePath | None = None
     """The working directory: of several files with the same passage, the nearest one is shown."""
-    is_unfinished: bool = False
+    is_prefix: bool = False
     """Whether the last word is still being typed, so that it may be a prefix of others."""
 
     @property
@@ -102,14 +102,14 @@ class PassagePair(NamedTuple):
     own_heading: Annotated[str, "Headings or symbols above it there."]
 
 
-class NamedPath(NamedTuple):
-    """A file or directory that was found by its name; `why_without_text` says why the index has no text of it.
+class FilenameMatch(NamedTuple):
+    """A file or directory that was found by its name; `no_text_reason` says why the index has no text of it.
 
     Without `match`, it has no text and was selected by the filters of the query.
     """
 
     path: FilePath
-    why_without_text: str = ""
+    no_text_reason: str = ""
     match: NameMatch | None = None
     file_id: int | None = None
     is_directory: bool = False
@@ -145,7 +145,7 @@ class Hit(NamedTuple):
     scan: ScannedPassage | None = None
     collection: str = ""
     sent: SentDocumentRef | None = None
-    on_disk: OnDisk | None = None
+    on_disk: DiskChange | None = None
     source: SourceFile | None = None
     """The file as it was indexed."""
     dated_at: float | None = None
@@ -163,13 +163,13 @@ class Hit(NamedTuple):
     cell: str = ""
     """The name of the first cell of that row that matches: `C333`."""
 
-    named: NamedPath | None = None
+    named: FilenameMatch | None = None
     """The file or directory, if it was found by name; `text` is that of its best passage, if there is any."""
 
     @property
     def is_passage(self) -> bool:
         """Whether it is a passage of text, not a directory or a file without text."""
-        return self.named is None or not (self.named.is_directory or self.named.why_without_text)
+        return self.named is None or not (self.named.is_directory or self.named.no_text_reason)
 
 
 class SearchResult(NamedTuple):
@@ -193,7 +193,7 @@ class SearchResult(NamedTuple):
     n_named: int = 0
 
     @property
-    def degraded(self) -> tuple[str, ...]:
+    def note_texts(self) -> tuple[str, ...]:
         """The texts of the notes."""
         return tuple(map(str, self.notes))
 

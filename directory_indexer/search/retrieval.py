@@ -15,9 +15,9 @@ from directory_indexer.ranking.definitions import names_in
 from directory_indexer.ranking.exactness import TypedText
 from directory_indexer.ranking.ordering import Ranking, rank
 from directory_indexer.ranking.plan import MatchPlan
-from directory_indexer.search.boosts import heading_expression
-from directory_indexer.search.coverage_warnings import require_comparable
-from directory_indexer.search.hits import nearest_in_scope
+from directory_indexer.search.boosts import definition_expression
+from directory_indexer.search.coverage_warnings import require_same_dimensions
+from directory_indexer.search.hits import choose_copies_in_scope
 from directory_indexer.search.on_demand_embedding import BackgroundTask, TimeShare
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.search.scope import Scope
@@ -33,7 +33,7 @@ with lazily:
     from directory_indexer.embedding import Embedder
     from directory_indexer.embedding.likeness import mean_similarity
     from directory_indexer.search.scope import filter_passages
-    from directory_indexer.search.vector_search import Nearest
+    from directory_indexer.search.vector_search import VectorSearch
     from directory_indexer.search.waiting_candidates import WaitingCandidates
 
 _MAX_EXACT_MATCHES = DEPTH // 2
@@ -95,8 +95,8 @@ class CandidateLists(NamedTuple):
 class Retriever(Protocol):
     """Retrieves the candidates of one query."""
 
-    def lists(self, depth: int) -> CandidateLists:
-        """Return the best candidates of the keyword and the semantic list, so many of each."""
+    def retrieve(self, depth: int) -> CandidateLists:
+        """Return the best candidates of the keyword and the semantic list, at most `depth` of each."""
 
 
 class HybridRetriever:
@@ -109,11 +109,11 @@ class HybridRetriever:
         plan: MatchPlan,
         scope: Scope,
         embedding: BackgroundTask[QueryEmbedding] | None,
-        nearest: Callable[[], Nearest],
+        nearest: Callable[[], VectorSearch],
     ) -> None:
         self._snapshot = snapshot
         self._mode = request.mode
-        self._is_typed = request.is_unfinished and request.mode is SearchMode.KEYWORD
+        self._is_typed = request.is_prefix and request.mode is SearchMode.KEYWORD
         self._plan = plan
         self._scope = scope
         self._embedding = embedding
@@ -121,8 +121,8 @@ class HybridRetriever:
         self._on_demand: WaitingCandidates | None = None
         self._typed = TypedText(plan)
 
-    def lists(self, depth: int) -> CandidateLists:
-        """Return the best candidates of the keyword and the semantic list, so many of each."""
+    def retrieve(self, depth: int) -> CandidateLists:
+        """Return the best candidates of the keyword and the semantic list, at most `depth` of each."""
         if self._embedding is None:
             return CandidateLists(self._by_words(depth), {}, {}, OTHER_MODEL)
         if self._mode is SearchMode.HYBRID and THREADS_MAY_SHARE_A_SNAPSHOT:
@@ -236,17 +236,17 @@ class HybridRetriever:
         return last - first < _SMALL_SHARE * self._snapshot.chunks.count()
 
     def _hits(self, meaning: QueryEmbedding, depth: int) -> list[VectorHit]:
-        require_comparable(self._snapshot, meaning.vector.size)
+        require_same_dimensions(self._snapshot, meaning.vector.size)
         with spans.span("ask vectors"):
-            return self._nearest().hits(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
+            return self._nearest().search_store(self._snapshot, meaning.vector, scope=self._scope, limit=depth)
 
     def _by_meaning(self, meaning: QueryEmbedding, hits: list[VectorHit], depth: int) -> dict[ChunkId, float]:
-        chunks = self._nearest().chunks
+        chunks = self._nearest().nearest_chunks
         return dict(chunks(self._snapshot, meaning.vector, scope=self._scope, limit=depth, hits=hits))
 
 
-def rank_bands(lists: CandidateLists, size: int) -> dict[ChunkId, int]:
-    """Split the lists where a shorter answer would have cut them, so that a longer one begins with the same hits."""
+def assign_rank_bands(lists: CandidateLists, size: int) -> dict[ChunkId, int]:
+    """Assign candidates to bands that are ranked one after another, so that a longer answer only adds hits."""
     bands: dict[ChunkId, int] = {}
     for scores in (lists.by_words, lists.by_meaning):
         for position, chunk_id in enumerate(scores):
@@ -263,18 +263,18 @@ class RankedChunks(NamedTuple):
 
 
 def retrieve_and_rank(
-    snapshot: Snapshot, inquiry: Retriever, plan: MatchPlan, scope: Scope, request: SearchRequest
+    snapshot: Snapshot, retriever: Retriever, plan: MatchPlan, scope: Scope, request: SearchRequest
 ) -> RankedChunks:
     """Rank enough of the best candidates for the requested number of hits, if there are so many.
 
     By words alone, twice as many are ranked among code: tests and examples, which are penalised, fill half of a list.
     """
     limit = request.limit
-    band_size = _DEPTH_WHILE_TYPING if request.is_unfinished and request.mode is SearchMode.KEYWORD else DEPTH
-    may_be_code = request.mode is SearchMode.KEYWORD and not request.is_unfinished
+    band_size = _DEPTH_WHILE_TYPING if request.is_prefix and request.mode is SearchMode.KEYWORD else DEPTH
+    may_be_code = request.mode is SearchMode.KEYWORD and not request.is_prefix
     depth = -(-limit // band_size) * band_size
     while True:
-        lists = inquiry.lists(2 * depth if may_be_code else depth)
+        lists = retriever.retrieve(2 * depth if may_be_code else depth)
         chunks = permitted_chunks(snapshot, lists.first(depth).chunk_ids, plan, scope, request)
         first = [chunks[key] for key in islice(lists.by_words, band_size) if key in chunks]
         is_code = may_be_code and _is_mostly_code(first)
@@ -283,10 +283,10 @@ def retrieve_and_rank(
             others = lists.chunk_ids - lists.first(depth).chunk_ids
             chunks |= permitted_chunks(snapshot, others, plan, scope, request)
         lists = lists.first(n_ranked)
-        bands = rank_bands(lists, 2 * band_size if is_code else band_size)
+        bands = assign_rank_bands(lists, 2 * band_size if is_code else band_size)
         beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
         candidates = [
-            candidate_of(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
+            make_candidate(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
             for chunk in chunks.values()
         ]
         ranking = rank(plan, candidates, limit=limit, model=lists.model, similarity_of=mean_similarity)
@@ -305,7 +305,7 @@ def definition_candidates(
     snapshot: Snapshot, plan: MatchPlan, scope: Scope, request: SearchRequest
 ) -> dict[ChunkId, IndexedChunk]:
     """Return passages under the name that is the query, which may rank behind a hundred that use it."""
-    expression = heading_expression(plan)
+    expression = definition_expression(plan)
     if expression is None:
         return {}
     matches = snapshot.words.ranked(
@@ -314,7 +314,7 @@ def definition_candidates(
     (name,) = names_in(plan.query)
     chunk_ids = snapshot.chunks.headed((chunk_id for chunk_id, _ in matches), name)
     chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_DEFINITION_CANDIDATES])
-    return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
+    return filter_passages(choose_copies_in_scope(snapshot, chunks, scope, request.near), request)
 
 
 class _QueryStep(NamedTuple):
@@ -333,7 +333,7 @@ def permitted_chunks(
 ) -> dict[ChunkId, IndexedChunk]:
     """Return the chunks that the query, the filters and the scope of a request permit."""
     chunks = snapshot.chunks.by_id(_keep_permitted(snapshot, plan, chunk_ids))
-    return filter_passages(nearest_in_scope(snapshot, chunks, scope, request.near), request)
+    return filter_passages(choose_copies_in_scope(snapshot, chunks, scope, request.near), request)
 
 
 def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[ChunkId]) -> set[ChunkId]:
@@ -346,7 +346,9 @@ def _keep_permitted(snapshot: Snapshot, plan: MatchPlan, chunk_ids: Collection[C
     return permitted
 
 
-def candidate_of(stored: IndexedChunk, lists: CandidateLists, band: int = 0, beside: tuple[str, ...] = ()) -> Candidate:
+def make_candidate(
+    stored: IndexedChunk, lists: CandidateLists, band: int = 0, beside: tuple[str, ...] = ()
+) -> Candidate:
     """Return a chunk as a candidate, with its scores from the lists."""
     return Candidate(
         chunk_id=stored.chunk_id,

@@ -41,7 +41,7 @@ with lazily:
     from directory_indexer.walk.rule_layer import PathPatterns
 
 
-NAMED_FILES = 256
+MAX_FILES_IN_VECTOR_FILTER = 256
 """Filters of the vector store list at most so many files; with more, its results are filtered afterwards."""
 
 _SMALL_SHARE = 0.1
@@ -94,7 +94,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
 def scope_of_files(snapshot: Snapshot, files: Sequence[MatchedFile], vectors: VectorScope) -> Scope:
     """Return the scope of some files, which the vector store filters by if they are few."""
     file_ids, holder_ids = frozenset(file.id for file in files), frozenset(file.holder_id for file in files)
-    if len(files) <= NAMED_FILES:
+    if len(files) <= MAX_FILES_IN_VECTOR_FILTER:
         roots = {id_: root for root, id_ in snapshot.directories.all().items()}
         vectors = VectorScope(files=tuple(_tagged_path(file, roots) for file in files))
     return Scope(file_ids, vectors, holder_ids, json.dumps(sorted(file_ids)), json.dumps(sorted(holder_ids)))
@@ -105,8 +105,8 @@ def _tagged_path(file: MatchedFile, roots: Mapping[int, FilePath]) -> FilePath:
     return moved_below(file.path, roots[file.directory_id], file.tagged_below) if file.tagged_below else file.path
 
 
-def dated_request(request: SearchRequest, query: Query) -> SearchRequest:
-    """Return a request whose time is narrowed by the dates in its query."""
+def apply_query_dates(request: SearchRequest, query: Query) -> SearchRequest:
+    """Return a request with its time range narrowed by the dates in its query."""
     required, forbidden = query.required, query.forbidden
     # A negated `since:` is an `until:`, and vice versa.
     since = [request.since, *_starts_of_dates(required.since), *_ends_of_dates(forbidden.until)]
@@ -166,7 +166,7 @@ def _file_filter(request: SearchRequest | None, query: Query) -> FileFilter:
     request = request or SearchRequest("")
     kinds = [_resolve_kinds(names) for names in (request.kinds, query.required.kinds) if names]
     required, forbidden = query.required, query.forbidden
-    dated = dated_request(request, query)
+    dated = apply_query_dates(request, query)
     return FileFilter(
         within=request.scope,
         kinds=frozenset.intersection(*kinds) if kinds else None,
@@ -203,8 +203,8 @@ def _names_paths(request: SearchRequest, query: Query) -> bool:
     )
 
 
-def path_tests(snapshot: Snapshot, request: SearchRequest, query: Query) -> Callable[[FilePath], bool]:
-    """Return a test whether a path is in the scope of a request, whether or not it is indexed."""
+def make_path_predicate(snapshot: Snapshot, request: SearchRequest, query: Query) -> Callable[[FilePath], bool]:
+    """Return the predicate that tells whether a path, indexed or not, is in the scope of a request."""
     tests = [(root, _path_test(request, query, root)) for root in snapshot.directories.all()]
 
     def is_in_scope(path: FilePath) -> bool:
@@ -223,8 +223,8 @@ def _path_test(request: SearchRequest, query: Query, root: FilePath) -> Callable
 
 
 def _query_tests(query: Query, root: FilePath) -> list[Callable[[FilePath], bool]]:
-    tests = [path_filter(text, root) for text in query.required.paths]
-    tests += [_negate_test(path_filter(text, root)) for text in query.forbidden.paths]
+    tests = [make_path_pattern_predicate(text, root) for text in query.required.paths]
+    tests += [_negate_test(make_path_pattern_predicate(text, root)) for text in query.forbidden.paths]
     tests += [_role_test(role, root) for role in query.required.roles]
     return [*tests, *(_negate_test(_role_test(role, root)) for role in query.forbidden.roles)]
 
@@ -253,7 +253,7 @@ def _as_relative_pattern(pattern: str, directory: str) -> list[str]:
     return [negation + (rest.removeprefix(directory) if rest.startswith(directory + os.sep) else rest)]
 
 
-def path_filter(text: str, root: FilePath) -> Callable[[FilePath], bool]:
+def make_path_pattern_predicate(text: str, root: FilePath) -> Callable[[FilePath], bool]:
     """Return the test of `path:`: a part of the path, ignoring case, or a pattern below a tracked directory."""
     plain = without_line_number(unquote_path(text)).removeprefix("./").replace("/", os.sep).casefold()
 
@@ -272,7 +272,7 @@ def _negate_test(test: Callable[[FilePath], bool]) -> Callable[[FilePath], bool]
     return lambda path: not test(path)
 
 
-def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
+def restrict_to_grep_matches(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Scope:
     """Restrict a scope to the files with a line that matches the pattern of a request, if it has one.
 
     Raises:
@@ -281,7 +281,7 @@ def narrow_scope(snapshot: Snapshot, scope: Scope, request: SearchRequest) -> Sc
     if not request.grep:
         return scope
     grep_request = GrepRequest(
-        PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1, most_spans=0
+        PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1, max_spans=0
     )
     paths = [file.path for file in grep(snapshot, grep_request).files]
     files = snapshot.files.at(paths)

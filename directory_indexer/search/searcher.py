@@ -26,40 +26,40 @@ from directory_indexer.ranking.ordering import Ranked, cut_below_threshold, drop
 from directory_indexer.ranking.plan import MatchPlan, plan_match, select_informative_words
 from directory_indexer.ranking.query import Query, parse_query
 from directory_indexer.ranking.spelling import Correction, correct_spelling
-from directory_indexer.search.boosts import boost_definitions, boost_named_lines
+from directory_indexer.search.boosts import boost_definitions, boost_referenced_lines
 from directory_indexer.search.coverage_warnings import embedding_warnings, require_indexed, scope_warnings
 from directory_indexer.search.file_names import (
-    NamedFiles,
-    drop_weak_texts,
+    FilenameMatches,
     merge_named_files,
     named_files,
-    near_file_name,
+    prefer_file_names,
+    suggest_file_name,
 )
 from directory_indexer.search.hits import (
     QueryAnswer,
     RankedPassage,
     add_document_facts,
+    copy_closest_to_directory,
     fuse_query_answers,
     make_hits,
-    nearest_copy,
     other_copies,
 )
 from directory_indexer.search.on_demand_embedding import BackgroundTask, OnDemandEmbedder, TimeShare
 from directory_indexer.search.query_variants import (
+    EMPTY_ANSWER,
     MAX_PREFIX_FILES,
     MIN_PREFIX_FILES,
-    NO_ANSWER,
     PrefixQuery,
     append_prefix_hits,
     append_relaxed,
-    are_enough_hits,
+    omits_prefix_hits,
     parse_prefix_query,
     rank_files,
     relax_phrases,
     relaxed_note,
     require_expression,
 )
-from directory_indexer.search.query_warnings import drop_void_filters, query_warnings, require_types
+from directory_indexer.search.query_warnings import drop_unmatched_filters, query_warnings, require_known_types
 from directory_indexer.search.requests import SearchMode, SearchRequest, SearchResult
 from directory_indexer.search.retrieval import (
     HybridRetriever,
@@ -69,15 +69,15 @@ from directory_indexer.search.retrieval import (
     definition_candidates,
     retrieve_and_rank,
 )
-from directory_indexer.search.scope import Scope, dated_request, resolve_scope
+from directory_indexer.search.scope import Scope, apply_query_dates, resolve_scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.telemetry import spans
 
 with lazily:
     from directory_indexer.embedding.likeness import are_different_words
-    from directory_indexer.search.scope import narrow_scope
-    from directory_indexer.search.vector_search import Nearest
+    from directory_indexer.search.scope import restrict_to_grep_matches
+    from directory_indexer.search.vector_search import VectorSearch
     from directory_indexer.storage.documents.statistics import Facets
 
 
@@ -97,24 +97,24 @@ _DEFAULT_POLICY: Final = SearchPolicy()
 class Searcher:
     """Searches an index; takes no lock, and any number of threads may share it.
 
-    A keyword search never calls `nearest` and `embedder`, which take time to load. `inquiry` makes the retriever of
-    candidates, if that is not SQLite together with a vector store.
+    A keyword search never calls `nearest` and `embedder`, which take time to load. `make_retriever` makes the retriever
+    of candidates, if that is not SQLite together with a vector store.
     """
 
     def __init__(
         self,
         *,
         docstore: DocStore,
-        nearest: Callable[[], Nearest],
+        nearest: Callable[[], VectorSearch],
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         recognised: RecognisedPages | None = None,
         policy: SearchPolicy = _DEFAULT_POLICY,
-        inquiry: MakeRetriever | None = None,
+        make_retriever: MakeRetriever | None = None,
     ) -> None:
         self._docstore = docstore
         self._policy = policy
         self._recognised = recognised or NoPages()
-        self._inquiry = inquiry or partial(HybridRetriever, nearest=nearest)
+        self._make_retriever = make_retriever or partial(HybridRetriever, nearest=nearest)
         self._embedder = embedder
 
     def search(self, request: SearchRequest) -> SearchResult:
@@ -164,10 +164,10 @@ class Searcher:
         query = parse_query(request.query)
         with self._docstore.snapshot() as snapshot:
             require_indexed(snapshot, request.scope)
-            require_types(request.kinds)
+            require_known_types(request.kinds)
             scope = resolve_scope(snapshot, request, query)
             if scope.is_empty:
-                scope = resolve_scope(snapshot, request, drop_void_filters(snapshot, query)[0])
+                scope = resolve_scope(snapshot, request, drop_unmatched_filters(snapshot, query)[0])
             below = request.scope[0] if len(request.scope) == 1 else None
             return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 
@@ -187,7 +187,7 @@ class Searcher:
         self, snapshot: Snapshot, request: SearchRequest, queries: Sequence[Query], mode: SearchMode
     ) -> SearchResult:
         require_indexed(snapshot, request.scope)
-        require_types(request.kinds)
+        require_known_types(request.kinds)
         embedder = OnDemandEmbedder(request.embedding_seconds)
         allowances = [TimeShare(embedder, 1 / n_left) for n_left in range(len(queries), 0, -1)]
         possible = request._replace(mode=mode)
@@ -200,11 +200,11 @@ class Searcher:
         missing = embedding_warnings(snapshot, scopes, embedder) if scopes else ()
         named = processed_queries[0].named
         answer = answers[0] if len(answers) == 1 else fuse_query_answers(answers, limit=request.limit)
-        answer = drop_weak_texts(answer, named) if request.only_good else answer
+        answer = prefer_file_names(answer, named) if request.only_good else answer
         # The facts of a hit cost as much as ranking twenty passages, so only shown hits have them.
         hits = make_hits(answer.passages, excerpt_chars=request.excerpt_chars)
         query = processed_queries[0].query
-        arranged = merge_named_files(snapshot, named, hits, request, query) if named.places else hits
+        arranged = merge_named_files(snapshot, named, hits, request, query) if named.matches else hits
         return SearchResult(
             request=request,
             hits=add_document_facts(snapshot, arranged[: request.limit], self._recognised),
@@ -225,15 +225,15 @@ class Searcher:
         query = select_informative_words(query, snapshot.words)
         scope = resolve_scope(snapshot, request, query)
         named = named_files(snapshot, request, query, scope, documents=self._policy.documents)
-        if scope.is_empty and not named.places:
-            with_words, notes = drop_void_filters(snapshot, query)
+        if scope.is_empty and not named.matches:
+            with_words, notes = drop_unmatched_filters(snapshot, query)
             if notes:
                 return self._process_query(snapshot, request, with_words, allowance)._replace(notes=notes)
-        beginnings = parse_prefix_query(snapshot, query.text) if request.is_unfinished else None
+        beginnings = parse_prefix_query(snapshot, query.text) if request.is_prefix else None
         if beginnings and not beginnings.is_word:
             return _ProcessedQuery(query, (), None, scope, named, beginnings)
         corrections: tuple[Correction, ...] = ()
-        if not named.are_answer and (name := near_file_name(snapshot, request, query, scope, are_different_words)):
+        if not named.are_answer and (name := suggest_file_name(snapshot, request, query, scope, are_different_words)):
             corrections = (Correction(query.text, name),)
             query = parse_query(name)
             named = named_files(snapshot, request, query, scope, documents=self._policy.documents)
@@ -250,14 +250,16 @@ class Searcher:
         beginnings = processed.beginnings
         if beginnings is None or request.mode is SearchMode.SEMANTIC:
             return self._rank_query(snapshot, request, processed)
-        room = max(request.limit - len(processed.named.places), 1)
-        whole = self._rank_query(snapshot, request._replace(limit=room), processed) if beginnings.is_word else NO_ANSWER
-        if are_enough_hits(snapshot, whole, beginnings, room=room):
+        room = max(request.limit - len(processed.named.matches), 1)
+        whole = (
+            self._rank_query(snapshot, request._replace(limit=room), processed) if beginnings.is_word else EMPTY_ANSWER
+        )
+        if omits_prefix_hits(snapshot, whole, beginnings, room=room):
             return whole
-        most = max(MAX_PREFIX_FILES - len(processed.named.places), MIN_PREFIX_FILES)
+        most = max(MAX_PREFIX_FILES - len(processed.named.matches), MIN_PREFIX_FILES)
         by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))
         typed = processed._replace(query=beginnings.query, corrections=(), embedding=None)
-        return append_prefix_hits(whole, self._rank_query(snapshot, by_words, typed, begun=beginnings), room=room)
+        return append_prefix_hits(whole, self._rank_query(snapshot, by_words, typed, begun=beginnings), limit=room)
 
     def _rank_query(
         self,
@@ -269,18 +271,18 @@ class Searcher:
     ) -> QueryAnswer:
         query, corrections, embedding, scope, named, _, notes = processed
         if query.has_only_filters or (not query.text.strip() and request.has_filters):
-            return self._answer_with_newest(snapshot, request, query, scope, is_named=bool(named.places))
+            return self._answer_with_newest(snapshot, request, query, scope, is_named=bool(named.matches))
         warnings = query_warnings(snapshot, request, query, scope)
-        scope = narrow_scope(snapshot, scope, request)
-        request = dated_request(request, query)
+        scope = restrict_to_grep_matches(snapshot, scope, request)
+        request = apply_query_dates(request, query)
 
         def retrieve(searched: Query) -> RankedChunks:
             plan = plan_match(searched, snapshot.words)
             plan = require_expression(plan, begun.required, is_ranked_by_words=snapshot.is_local) if begun else plan
-            inquiry = self._inquiry(snapshot, request, plan, scope, embedding)
+            make_retriever = self._make_retriever(snapshot, request, plan, scope, embedding)
             if begun:
-                return rank_files(snapshot, inquiry, plan, scope, request, without=named.file_ids)
-            return retrieve_and_rank(snapshot, inquiry, plan, scope, request)
+                return rank_files(snapshot, make_retriever, plan, scope, request, without=named.file_ids)
+            return retrieve_and_rank(snapshot, make_retriever, plan, scope, request)
 
         plan, chunks, ranking = retrieve(query)
         beyond_quotations: tuple[str, ...] = ()
@@ -311,7 +313,7 @@ class Searcher:
             was_cut=len(hits) < len(visible),
             corrections=corrections,
         )
-        return boost_named_lines(snapshot, answer, plan, scope, request)
+        return boost_referenced_lines(snapshot, answer, plan, scope, request)
 
     def _embed(self, space: EmbeddingSpace | None, text: str, allowance: TimeShare) -> QueryEmbedding:
         embedder = self._embedder(space)
@@ -331,7 +333,7 @@ def _passage(
 ) -> RankedPassage:
     """Return a passage in the nearest file that contains it, with the names of the others."""
     others = other_copies(snapshot, ranked, chunk.path, scope)
-    nearest = nearest_copy(snapshot, chunk, others, near)
+    nearest = copy_closest_to_directory(snapshot, chunk, others, near)
     return RankedPassage(nearest, ranked, plan, tuple(sorted({chunk.path, *others} - {nearest.path})))
 
 
@@ -351,6 +353,6 @@ class _ProcessedQuery(NamedTuple):
     corrections: tuple[Correction, ...]
     embedding: BackgroundTask[QueryEmbedding] | None
     scope: Scope
-    named: NamedFiles
+    named: FilenameMatches
     beginnings: PrefixQuery | None = None
     notes: tuple[str, ...] = ()

@@ -97,11 +97,11 @@ def _is_definition(text: str, at: int) -> bool:
     return not _NOT_BEFORE_DEFINITION.search(before) and not _KEYWORDS_BEFORE_USES.intersection(_WORD.findall(before))
 
 
-def first_line(text: str, *, most: int) -> str:
-    """Return the first line of a text that is not blank, shortened to `most` characters."""
+def first_line(text: str, *, max_chars: int) -> str:
+    """Return the first line of a text that is not blank, shortened to `max_chars` characters."""
     match = re.search(r"\S[^\n]*", text)
     line = " ".join(match[0].split()) if match else ""
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
 
 
 FEW_HITS: Final = 3

@@ -24,11 +24,11 @@ from directory_indexer.core.paths import FilePath, display
 from directory_indexer.embedding import Embedder
 from directory_indexer.ranking.languages import is_function_word, language_of
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.search.coverage_warnings import require_comparable, require_indexed
+from directory_indexer.search.coverage_warnings import require_indexed, require_same_dimensions
 from directory_indexer.search.hits import copies_in_scope
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.search.scope import resolve_scope
-from directory_indexer.search.similar import spread_evenly
+from directory_indexer.search.similar import sample_evenly
 from directory_indexer.storage.documents.chunks import IndexedChunk
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 
@@ -36,7 +36,7 @@ with lazily:
     from numpy.typing import NDArray
 
     from directory_indexer.search.scope import Scope
-    from directory_indexer.search.vector_search import Nearest
+    from directory_indexer.search.vector_search import VectorSearch
 
 
 _NEIGHBOURS_PER_PASSAGE = 60
@@ -55,7 +55,7 @@ class Neighbour(NamedTuple):
     topic: int
 
 
-class Neighbourhood(NamedTuple):
+class SemanticMap(NamedTuple):
     """The neighbours of a document, nearest first, and the names of their topics."""
 
     path: FilePath
@@ -64,17 +64,17 @@ class Neighbourhood(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
-class Neighbourhoods:
+class SemanticMaps:
     """Computes the maps of the neighbours of documents."""
 
     def __init__(
-        self, *, docstore: DocStore, nearest: Nearest, embedder: Callable[[EmbeddingSpace | None], Embedder]
+        self, *, docstore: DocStore, nearest: VectorSearch, embedder: Callable[[EmbeddingSpace | None], Embedder]
     ) -> None:
         self._docstore = docstore
         self._nearest = nearest
         self._embedder = embedder
 
-    def around(self, path: FilePath, *, limit: int) -> Neighbourhood:
+    def map_of(self, path: FilePath, *, limit: int) -> SemanticMap:
         """Return the passages of other files that are nearest to those of an indexed one, as a map.
 
         Raises:
@@ -83,7 +83,7 @@ class Neighbourhoods:
         """
         return self._docstore.read(lambda snapshot: self._around(snapshot, path, limit))
 
-    def _around(self, snapshot: Snapshot, path: FilePath, limit: int) -> Neighbourhood:
+    def _around(self, snapshot: Snapshot, path: FilePath, limit: int) -> SemanticMap:
         require_indexed(snapshot, ())
         own = snapshot.chunks.of_file(path)
         if not own:
@@ -97,9 +97,9 @@ class Neighbourhoods:
         vectors = self._nearest.vectors(snapshot, list({stored.chunk_id for stored in nearest}))
         embedded = [stored for stored in nearest if stored.chunk_id in vectors]
         if not embedded:
-            return Neighbourhood(path, len(own))
+            return SemanticMap(path, len(own))
         return _lay_out_neighbours(
-            Neighbourhood(path, len(own)),
+            SemanticMap(path, len(own)),
             embedded,
             np.array([nearness[stored.chunk_id] for stored in embedded]),
             np.array([vectors[stored.chunk_id] for stored in embedded]) - middle.mean(axis=0),
@@ -109,10 +109,10 @@ class Neighbourhoods:
         """Return vectors of the document: those of the index, or new ones if it has none yet."""
         known = self._nearest.vectors(snapshot, [stored.chunk_id for stored in own])
         if known:
-            return np.array(spread_evenly([known[stored.chunk_id] for stored in own if stored.chunk_id in known]))
-        texts = [embedding_text(stored.chunk, path) for stored in spread_evenly(own)]
+            return np.array(sample_evenly([known[stored.chunk_id] for stored in own if stored.chunk_id in known]))
+        texts = [embedding_text(stored.chunk, path) for stored in sample_evenly(own)]
         vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
-        require_comparable(snapshot, vectors.shape[1])
+        require_same_dimensions(snapshot, vectors.shape[1])
         return vectors
 
     def _nearness(
@@ -120,20 +120,22 @@ class Neighbourhoods:
     ) -> dict[ChunkId, float]:
         nearness: dict[ChunkId, float] = {}
         for vector in own:
-            for hit in self._nearest.chunks(snapshot, vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE + n_own):
+            for hit in self._nearest.nearest_chunks(
+                snapshot, vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE + n_own
+            ):
                 nearness[hit.chunk_id] = max(hit.score, nearness.get(hit.chunk_id, -1.0))
         return nearness
 
 
 def _lay_out_neighbours(
-    neighbourhood: Neighbourhood,
+    neighbourhood: SemanticMap,
     chunks: Sequence[IndexedChunk],
     nearness: NDArray[np.float64],
     offsets: NDArray[np.float32],
-) -> Neighbourhood:
+) -> SemanticMap:
     """Lay passages out, by their nearness and their vectors relative to the document."""
     clusters = assign_clusters(offsets)
-    xs, ys = lay_out_in_plane(offsets, nearness)
+    xs, ys = project_to_plane(offsets, nearness)
     neighbours = tuple(
         Neighbour(chunk, float(near), float(x), float(y), int(topic))
         for chunk, near, x, y, topic in zip(chunks, nearness, xs, ys, clusters, strict=True)
@@ -142,7 +144,7 @@ def _lay_out_neighbours(
     return neighbourhood._replace(neighbours=neighbours, topics=label_clusters(texts, clusters))
 
 
-def lay_out_in_plane(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def project_to_plane(offsets: NDArray[np.float32], nearness: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
     """Return positions around the centre: direction by principal components, distance by nearness."""
     centred = offsets - offsets.mean(axis=0)
     _, _, components = np.linalg.svd(centred, full_matrices=False)
@@ -181,17 +183,17 @@ def assign_clusters(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.argsort(order)[groups]
 
 
-def label_clusters(texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
+def label_clusters(passage_texts: Sequence[str], clusters: Sequence[int] | NDArray[np.int64]) -> tuple[str, ...]:
     """Name each cluster by words that its texts have and those of other clusters lack; "" if there are none."""
     n_clusters = int(max(clusters)) + 1
     counts_by_cluster = [Counter[str]() for _ in range(n_clusters)]
-    for text, cluster in zip(texts, clusters, strict=True):
+    for text, cluster in zip(passage_texts, clusters, strict=True):
         counts_by_cluster[cluster].update(_distinctive_words(text))
     everywhere = sum(counts_by_cluster, Counter[str]())
     sizes = Counter(map(int, clusters))
     names = []
     for cluster, counts in enumerate(counts_by_cluster):
-        share = sizes[cluster] / len(texts)
+        share = sizes[cluster] / len(passage_texts)
         weights = {word: n * log(n / (everywhere[word] * share)) for word, n in counts.items()}
         best = sorted((word for word in weights if weights[word] > 0), key=lambda word: (-weights[word], word))
         names.append(", ".join(best[:_WORDS_OF_A_TOPIC]))

@@ -21,9 +21,9 @@ from directory_indexer.parsing.parse import parse_all
 from directory_indexer.parsing.policy import ParsePolicy
 from directory_indexer.ranking.candidates import NO_EXPLANATION, OTHER_MODEL, Excerpt, Model
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.search.coverage_warnings import embedding_warnings, require_comparable, require_indexed
+from directory_indexer.search.coverage_warnings import embedding_warnings, require_indexed, require_same_dimensions
 from directory_indexer.search.file_texts import suggest_namesake
-from directory_indexer.search.hits import add_document_facts, copies_in_scope, hit_of
+from directory_indexer.search.hits import add_document_facts, copies_in_scope, make_hit
 from directory_indexer.search.requests import EXCERPT_CHARS, Hit, PassagePair, SearchRequest, SearchResult
 from directory_indexer.search.scope import Scope, resolve_scope
 from directory_indexer.storage.documents.chunks import IndexedChunk
@@ -34,7 +34,7 @@ with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.search.vector_search import Nearest
+    from directory_indexer.search.vector_search import VectorSearch
 
 
 MAX_PASSAGES = 16
@@ -64,7 +64,7 @@ class SimilarFiles:
         self,
         *,
         docstore: DocStore,
-        nearest: Nearest,
+        nearest: VectorSearch,
         embedder: Callable[[EmbeddingSpace | None], Embedder],
         parse_policy: ParsePolicy,
     ) -> None:
@@ -92,7 +92,7 @@ class SimilarFiles:
         passages = self._passages(snapshot, path)
         scope = resolve_scope(snapshot, request, parse_query(""))
         hits_by_passage = [
-            self._nearest.chunks(snapshot, passage.vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE)
+            self._nearest.nearest_chunks(snapshot, passage.vector, scope=scope, limit=_NEIGHBOURS_PER_PASSAGE)
             for passage in passages
         ]
         ranked = _rank_files(snapshot, list(zip(passages, hits_by_passage, strict=True)), scope, exclude=path)
@@ -114,7 +114,7 @@ class SimilarFiles:
         stored = snapshot.chunks.of_file(path)
         known = self._nearest.vectors(snapshot, [indexed.chunk_id for indexed in stored])
         if known:
-            return spread_evenly(
+            return sample_evenly(
                 [_Passage(indexed.chunk, known[indexed.chunk_id]) for indexed in stored if indexed.chunk_id in known]
             )
         *_, outcome = parse_all([ParseRequest(_readable_file(snapshot, path), None)], self._parse_policy)
@@ -122,10 +122,10 @@ class SimilarFiles:
             case ParsedFile(chunks=()):
                 raise UsageError(f"{display(path)} holds no text to compare", hint=_NAME_A_MEMBER_HINT)
             case ParsedFile():
-                chunks = spread_evenly(outcome.chunks)
+                chunks = sample_evenly(outcome.chunks)
                 texts = [embedding_text(chunk, path) for chunk in chunks]
                 vectors = self._embedder(snapshot.vector_sets.answering().space).embed_documents(texts)
-                require_comparable(snapshot, vectors.shape[1])
+                require_same_dimensions(snapshot, vectors.shape[1])
                 return [_Passage(*pair) for pair in zip(chunks, vectors, strict=True)]
             case SkippedFile():
                 raise UsageError(f"{display(path)} holds no text to compare: {outcome.reason} {outcome.detail}".strip())
@@ -134,7 +134,7 @@ class SimilarFiles:
         raise UsageError(f"{display(path)} cannot be compared")
 
 
-def spread_evenly(values: Sequence[_Value]) -> Sequence[_Value]:
+def sample_evenly(values: Sequence[_Value]) -> Sequence[_Value]:
     """Select evenly spread passages of a file to represent it."""
     step = max(len(values) / MAX_PASSAGES, 1.0)
     return [values[int(at * step)] for at in range(min(len(values), MAX_PASSAGES))]
@@ -216,5 +216,5 @@ def _hit_of_pairs(pairs: Sequence[_Pair], *, score: float) -> Hit:
     text = chunk.text[:EXCERPT_CHARS].rstrip()
     excerpt = Excerpt(text, chunk.start_line, chunk.start_line + text.count("\n"))
     explanation = NO_EXPLANATION._replace(semantic_score=score)
-    hit = hit_of(stored, excerpt, score=min(max(score, 0.0), 1.0), explanation=explanation)
+    hit = make_hit(stored, excerpt, score=min(max(score, 0.0), 1.0), explanation=explanation)
     return hit._replace(agreements=tuple(map(_passage_pair, pairs[:_MAX_AGREEMENTS])))

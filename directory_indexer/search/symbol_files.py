@@ -16,41 +16,41 @@ from directory_indexer.core.cancellation import raise_if_cancelled
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.matching import LinePattern, PatternOptions
-from directory_indexer.search.grep import FileReader, GrepMatches, GrepRequest, files_in_scope, ids_of_sharing_files
-from directory_indexer.search.grep_prefilter import plan_lookup
-from directory_indexer.search.symbol_scopes import SourceFile
+from directory_indexer.search.grep import FileMatches, FileReader, GrepRequest, files_in_scope, ids_of_sharing_files
+from directory_indexer.search.grep_prefilter import plan_prefilter
+from directory_indexer.search.symbol_scopes import SourceModule
 from directory_indexer.search.symbol_source import SourceText
 from directory_indexer.storage.documents.files import TextFile
 from directory_indexer.storage.documents.line_ranges import LineRange, PackedText
 from directory_indexer.storage.documents.store import Snapshot
 
 
-class NamedSource(NamedTuple):
-    """A source file that holds a name, and the characters at which the name begins."""
+class SourceWithName(NamedTuple):
+    """A source file that contains a name, and the offsets at which it occurs."""
 
     path: FilePath
-    file: SourceFile
+    file: SourceModule
     starts: tuple[int, ...]
 
 
-class NamedFiles(NamedTuple):
-    """The files that hold a name; `n_unread` more may hold it, and were not read because they are many."""
+class FilesWithName(NamedTuple):
+    """Files that contain a name; `n_unread` more may contain it, but were not read because of their number."""
 
-    sources: tuple[NamedSource, ...]
-    documents: tuple[GrepMatches, ...]
+    sources: tuple[SourceWithName, ...]
+    matching_documents: tuple[FileMatches, ...]
     n_unread: int
 
 
-def files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, ...]) -> NamedFiles:
-    """Return the files that hold a name as a whole word.
+def find_files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, ...]) -> FilesWithName:
+    """Return the files that contain a name as a whole word.
 
     Raises:
         NotIndexedError: nothing is indexed, or nothing where the request looks.
     """
-    request = GrepRequest(PatternOptions((name,), are_texts=True, are_words=_is_word(name[-1])), scope, most_spans=0)
+    request = GrepRequest(PatternOptions((name,), are_texts=True, are_words=_is_word(name[-1])), scope, max_spans=0)
     scoped = files_in_scope(snapshot, request)
     # With separators around it, only whole words of the index can be the name.
-    lookup = plan_lookup([frozenset((f" {name} ",))], snapshot.words)
+    lookup = plan_prefilter([frozenset((f" {name} ",))], snapshot.words)
     file_of_chunk = None if lookup is None else snapshot.line_ranges.file_of_chunk_with_words(lookup)
     # The words of the index have no case and are parts of names, so most files may hold another name.
     holder_ids = (
@@ -64,11 +64,11 @@ def files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, ...]) 
     ranges = _line_ranges_of_files(snapshot, {file.holder_id for file in others}, file_of_chunk)
     pattern = LinePattern(request.pattern)
     documents = (FileReader(file, pattern, request).read(ranges.get(file.holder_id, ())) for file in others)
-    return NamedFiles(sources, tuple(matches for matches in documents if matches is not None), n_unread)
+    return FilesWithName(sources, tuple(matches for matches in documents if matches is not None), n_unread)
 
 
-def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[tuple[NamedSource, ...], int]:
-    sources: list[NamedSource] = []
+def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[tuple[SourceWithName, ...], int]:
+    sources: list[SourceWithName] = []
     n_unread = n_characters = 0
     for file in files:
         raise_if_cancelled()
@@ -79,7 +79,7 @@ def _sources(snapshot: Snapshot, files: Iterable[TextFile], name: str) -> tuple[
         source = _source_cache.get(packed, file.kind)
         n_characters += packed.n_characters
         if starts := tuple(_positions_of_name(source.source.text, name)):
-            sources.append(NamedSource(file.path, source, starts))
+            sources.append(SourceWithName(file.path, source, starts))
     return tuple(sources), n_unread
 
 
@@ -121,18 +121,18 @@ class _SourceCache:
 
     def __init__(self, max_characters: int) -> None:
         self._max_characters = max_characters
-        self._files: OrderedDict[tuple[PackedText, str], SourceFile] = OrderedDict()
+        self._files: OrderedDict[tuple[PackedText, str], SourceModule] = OrderedDict()
         self._n_characters = 0
         self._lock = threading.Lock()
 
-    def get(self, packed: PackedText, kind: str) -> SourceFile:
+    def get(self, packed: PackedText, kind: str) -> SourceModule:
         """Return a text, parsed as a language."""
         key = (packed, kind)
         with self._lock:
             if (file := self._files.get(key)) is not None:
                 self._files.move_to_end(key)
                 return file
-        file = SourceFile(SourceText(packed.unpack(), kind))
+        file = SourceModule(SourceText(packed.unpack(), kind))
         with self._lock:
             self._n_characters += packed.n_characters if key not in self._files else 0
             self._files[key] = file

@@ -17,7 +17,7 @@ from directory_indexer.core.paths import FilePath, exact_text
 from directory_indexer.search.symbol_source import CALLABLE, Definition, SourceText
 
 
-class DefinedAt(NamedTuple):
+class FileDefinition(NamedTuple):
     """A definition and its file."""
 
     path: FilePath
@@ -30,7 +30,7 @@ def _module_parts(path: FilePath) -> list[str]:
     return [*folders, file.partition(".")[0]]
 
 
-def _is_in(at: DefinedAt, container: str) -> bool:
+def _is_in(at: FileDefinition, container: str) -> bool:
     """Whether a definition stands in something of this name: a class, a function, or the module that its file is."""
     *folders, stem = _module_parts(at.path)
     module = folders[-1] if stem in ("__init__", "index", "mod") and folders else stem
@@ -41,7 +41,7 @@ class NameOccurrence(NamedTuple):
     """A place of a name in a text, and the definition around it."""
 
     path: FilePath
-    file: SourceFile
+    file: SourceModule
     start: int
     enclosing: Definition | None
 
@@ -49,7 +49,7 @@ class NameOccurrence(NamedTuple):
 class NameScope:
     """A name with all its definitions, of which those in `container` are requested."""
 
-    def __init__(self, name: str, container: str, defined: Sequence[DefinedAt]) -> None:
+    def __init__(self, name: str, container: str, defined: Sequence[FileDefinition]) -> None:
         self.name = name
         self.requested = [at for at in defined if not container or _is_in(at, container)]
         self._owners = {at.definition.container.rpartition(".")[2] for at in self.requested} - {""}
@@ -70,19 +70,19 @@ class NameScope:
         self._binding = re.compile(_BINDS.replace("NAME", escaped), re.MULTILINE)
         self._declaration = re.compile(rf"\b(?:global|nonlocal)\b[^\n]{{0,200}}\b{escaped}\b")
 
-    def classify(self, place: NameOccurrence) -> tuple[str, str]:
-        """Return how a name is used at a place, and why it may be another one; empty where nothing speaks for that."""
-        line = _line_around(place, self.name)
-        how = self._kind_of_use(place, line)
+    def classify(self, occurrence: NameOccurrence) -> tuple[str, str]:
+        """Return the kind of use, and why it may refer to another definition; empty if nothing suggests so."""
+        line = _line_around(occurrence, self.name)
+        how = self._kind_of_use(occurrence, line)
         if not self.requested:
             return how, "its definition is not indexed"
         if how == "import":
-            return how, self._doubt_of_import(place)
-        if receiver := _receiver(line.before, place.file.source.kind):
-            return how, self._doubt_of_attribute(place, receiver)
-        if place.file.source.kind == "python" and _ARGUMENT.search(line.before) and _SETS.match(line.behind):
+            return how, self._doubt_of_import(occurrence)
+        if receiver := _receiver(line.before, occurrence.file.source.kind):
+            return how, self._doubt_of_attribute(occurrence, receiver)
+        if occurrence.file.source.kind == "python" and _ARGUMENT.search(line.before) and _SETS.match(line.behind):
             return "set", _DOUBT_ARGUMENT
-        return how, self._doubt_of_name(place, how)
+        return how, self._doubt_of_name(occurrence, how)
 
     def _kind_of_use(self, place: NameOccurrence, line: _LineAround) -> str:
         if place.file.module_at(place.start) is not None:
@@ -104,7 +104,7 @@ class NameScope:
             return self._doubt_of_own(place)
         if receiver in self._owners:
             return ""
-        module = place.file.names.get(receiver)
+        module = place.file.imported_modules.get(receiver)
         if module is not None and self._at_top:
             is_from = self._is_from(module, place) or self._is_from(f"{module}.{receiver}", place)
             return "" if is_from else _DOUBT_OTHER_MODULE
@@ -123,7 +123,7 @@ class NameScope:
         return _DOUBT_COMMON_NAME if self.name in _COMMON_METHOD_NAMES else ""
 
     def _doubt_of_own(self, place: NameOccurrence) -> str:
-        around = place.file.source.around(place.enclosing) if place.enclosing else ()
+        around = place.file.source.enclosing_definitions(place.enclosing) if place.enclosing else ()
         own = next((outer for outer in around if outer.kind not in CALLABLE), None)
         if own is None:
             return _DOUBT_OTHER_SCOPE if self._others else ""
@@ -134,7 +134,7 @@ class NameScope:
             return ""
         if name in self._others:
             return _DOUBT_OTHER_SCOPE
-        bases = place.file.bases_of(name)
+        bases = place.file.base_names(name)
         if bases & self._owners or (bases and not self._others):
             return ""
         return _DOUBT_OTHER_SCOPE if self._others or name in _BUILTIN_TYPES else ""
@@ -154,9 +154,9 @@ class NameScope:
 
     def _doubt_of_imported(self, place: NameOccurrence) -> str:
         file = place.file
-        if self.name in file.names:
-            return "" if self._is_from(file.names[self.name], place) else _DOUBT_OTHER_MODULE
-        if not file.has_star and place.file.source.kind in _IMPORTING:
+        if self.name in file.imported_modules:
+            return "" if self._is_from(file.imported_modules[self.name], place) else _DOUBT_OTHER_MODULE
+        if not file.has_star_import and place.file.source.kind in _IMPORTING:
             return _DOUBT_NOT_IMPORTED
         is_near = os.path.dirname(place.path) in self._near
         return "" if is_near or self._n_files == 1 else _DOUBT_OTHER_SCOPE
@@ -179,7 +179,7 @@ class NameScope:
         containers = self._nested.get(place.path, set()) - {""}
         if not containers or place.enclosing is None:
             return False
-        around = place.file.source.around(place.enclosing)
+        around = place.file.source.enclosing_definitions(place.enclosing)
         return any(outer.qualified in containers and outer.kind in CALLABLE for outer in around)
 
     def _is_local(self, place: NameOccurrence) -> bool:
@@ -187,7 +187,7 @@ class NameScope:
         source = place.file.source
         if place.enclosing is None or source.kind != "python":
             return False
-        for around in source.around(place.enclosing):
+        for around in source.enclosing_definitions(place.enclosing):
             if around.kind not in CALLABLE:
                 return False
             key = (place.path, around.start_line)
@@ -262,19 +262,19 @@ def _type_of_receiver(place: NameOccurrence, receiver: str) -> str | None:
     return None
 
 
-class SourceFile:
+class SourceModule:
     """A source text with its imports and the bases of its classes."""
 
     def __init__(self, source: SourceText) -> None:
         self.source = source
 
     @cached_property
-    def names(self) -> dict[str, str]:
+    def imported_modules(self) -> dict[str, str]:
         """The module of each name that is imported."""
         return dict(self._imported_names())
 
     @cached_property
-    def has_star(self) -> bool:
+    def has_star_import(self) -> bool:
         """Whether all names of a module are imported."""
         return any("*" in statement[0] for statement in self._statements)
 
@@ -285,7 +285,7 @@ class SourceFile:
             return None
         return self._module_of(self._statements[at]) or ""
 
-    def bases_of(self, name: str) -> frozenset[str]:
+    def base_names(self, name: str) -> frozenset[str]:
         """Return the names that a class builds on, those of its bases in this file included."""
         seen: set[str] = set()
         ahead = [name]

@@ -90,7 +90,7 @@ class SourceText:
             signature = f"{signature.rstrip()} {following.strip()}"
         return " ".join(signature.split()).replace("( ", "(").replace(", )", ")").rstrip("{ ")[:_MAX_SIGNATURE_CHARS]
 
-    def around(self, definition: Definition) -> Iterator[Definition]:
+    def enclosing_definitions(self, definition: Definition) -> Iterator[Definition]:
         """Yield a definition and all that it stands in, the innermost first."""
         at = self._index_by_definition[definition]
         while at >= 0:

@@ -16,9 +16,9 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, lies_in
 from directory_indexer.ranking.query_syntax import has_role
-from directory_indexer.search.grep import GrepMatches
-from directory_indexer.search.symbol_files import NamedSource, files_with_name
-from directory_indexer.search.symbol_scopes import DefinedAt, NameOccurrence, NameScope
+from directory_indexer.search.grep import FileMatches
+from directory_indexer.search.symbol_files import SourceWithName, find_files_with_name
+from directory_indexer.search.symbol_scopes import FileDefinition, NameOccurrence, NameScope
 from directory_indexer.search.symbol_source import CALLABLE, Definition
 from directory_indexer.storage.documents.store import Snapshot
 
@@ -43,7 +43,7 @@ class SymbolRequest(NamedTuple):
         return f"{self.container}.{self.name}" if self.container else self.name
 
 
-class FoundDefinition(NamedTuple):
+class DefinitionLocation(NamedTuple):
     """A definition of a name with its file."""
 
     path: FilePath
@@ -79,11 +79,11 @@ class Caller(NamedTuple):
     line: Annotated[int, "The line of the call."]
 
 
-class FoundSymbol(NamedTuple):
-    """All that the index knows of a name; in each list, what is certain comes first, and of that the calls."""
+class SymbolResult(NamedTuple):
+    """Definitions, uses and callers of a name; in each list certain ones come first, and calls before other uses."""
 
     request: SymbolRequest
-    definitions: tuple[FoundDefinition, ...]
+    definitions: tuple[DefinitionLocation, ...]
     code: tuple[Uses, ...]
     tests: tuple[Uses, ...]
     documents: tuple[Uses, ...]
@@ -118,7 +118,7 @@ def symbol_request(name: str, *, scope: tuple[FilePath, ...] = (), depth: int = 
     return SymbolRequest(parts[-1], ".".join(parts[:-1]), scope, depth)
 
 
-def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
+def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> SymbolResult:
     """Return the definitions and references of a name.
 
     Raises:
@@ -130,7 +130,7 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> FoundSymbol:
     tests = [part for part in uses if _is_test_or_document(part) and not _is_document(part)]
     documents = [part for part in uses if _is_document(part)]
     callers = tuple(_callers(snapshot, request, code)) if request.depth else ()
-    symbol = FoundSymbol(
+    symbol = SymbolResult(
         request,
         tuple(definitions),
         code=_in_order(code),
@@ -183,7 +183,7 @@ def _in_order(uses: Iterable[Uses]) -> tuple[Uses, ...]:
     )
 
 
-def symbol_notes(symbol: FoundSymbol) -> tuple[str, ...]:
+def symbol_notes(symbol: SymbolResult) -> tuple[str, ...]:
     """Return the notes on an answer: its limits, and the next command."""
     unread = f"{symbol.n_unread} more files hold the name and were not read; name a directory to look in"
     first = next(iter(symbol.definitions), None)
@@ -221,21 +221,21 @@ class _SymbolReader:
     """Reads the files that hold a name."""
 
     def __init__(self, snapshot: Snapshot, request: SymbolRequest) -> None:
-        files = files_with_name(snapshot, request.name, request.scope)
+        files = find_files_with_name(snapshot, request.name, request.scope)
         self.n_unread = files.n_unread
         self._sources = {source.path: source.file.source for source in files.sources}
         defined = {source.path: tuple(_defined(source, request.name)) for source in files.sources}
-        at = [DefinedAt(path, definition) for path, definitions in defined.items() for definition in definitions]
+        at = [FileDefinition(path, definition) for path, definitions in defined.items() for definition in definitions]
         self.scope = NameScope(request.name, request.container, at)
         self.definitions = [self._definition(at) for at in self.scope.requested]
         self.uses = [uses for source in files.sources for uses in self._uses(source, defined[source.path])]
-        self.uses += map(_mentions, files.documents)
+        self.uses += map(_mentions, files.matching_documents)
 
-    def _definition(self, at: DefinedAt) -> FoundDefinition:
+    def _definition(self, at: FileDefinition) -> DefinitionLocation:
         signature = self._sources[at.path].signature(at.definition.start_line)
-        return FoundDefinition(at.path, at.definition, signature, has_role(exact_text(at.path), "test"))
+        return DefinitionLocation(at.path, at.definition, signature, has_role(exact_text(at.path), "test"))
 
-    def _uses(self, source: NamedSource, defined: Sequence[Definition]) -> Iterator[Uses]:
+    def _uses(self, source: SourceWithName, defined: Sequence[Definition]) -> Iterator[Uses]:
         placed = self._uses_with_enclosing(source, {definition.start_line for definition in defined})
         for _, group in groupby(placed, key=lambda item: (item[0], item[1].how == MENTION)):
             parts = list(group)
@@ -244,7 +244,7 @@ class _SymbolReader:
             yield Uses(source.path, name, start, tuple(use for _, use in parts))
 
     def _uses_with_enclosing(
-        self, source: NamedSource, own_lines: Collection[int]
+        self, source: SourceWithName, own_lines: Collection[int]
     ) -> Iterator[tuple[Definition | None, Use]]:
         text = source.file.source
         n_classified = 0
@@ -270,7 +270,7 @@ def _certainty(classified: tuple[str, str | None]) -> tuple[bool, int]:
     return bool(doubt), _ORDER_OF_KINDS.index(how)
 
 
-def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
+def _defined(source: SourceWithName, name: str) -> Iterator[Definition]:
     """Yield the definitions of a name, and where there is none, what is bound to it outside of functions."""
     text = source.file.source
     own = [definition for definition in text.definitions if definition.name == name]
@@ -289,14 +289,17 @@ def _defined(source: NamedSource, name: str) -> Iterator[Definition]:
         if above is None and match["indent"] and not match["words"]:
             continue  # an argument of a call that has several lines
         if is_attribute and above is not None:
-            above = next((definition for definition in text.around(above) if definition.kind not in CALLABLE), None)
+            above = next(
+                (definition for definition in text.enclosing_definitions(above) if definition.kind not in CALLABLE),
+                None,
+            )
         container = above.qualified if above else ""
         if container not in seen:
             seen.add(container)
             yield Definition(name, "attribute" if is_attribute or container else "variable", line, line, container)
 
 
-def _mentions(matches: GrepMatches) -> Uses:
+def _mentions(matches: FileMatches) -> Uses:
     uses = tuple(Use(line.number, " ".join(line.text[:_MAX_LINE_CHARS].split()), MENTION) for line in matches.lines)
     return Uses(matches.path, "", 1, uses)
 

@@ -23,15 +23,17 @@ with lazily:
 _GROWTH_FACTOR = 4
 
 
-class Nearest:
-    """Finds the nearest chunks of a snapshot: deleted ones are left out, new ones are included."""
+class VectorSearch:
+    """Nearest-neighbour search: chunks deleted since the last merge are left out, pending ones are included."""
 
     def __init__(self, *, place: VectorPlace, vectorstore: Callable[[VectorSet], VectorStore]) -> None:
         self._place = place
         self._store_of = vectorstore
 
-    def hits(self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int) -> list[VectorHit]:
-        """Search the vector store alone; another thread may query the database meanwhile.
+    def search_store(
+        self, snapshot: Snapshot, vector: NDArray[np.float32], *, scope: Scope, limit: int
+    ) -> list[VectorHit]:
+        """Return the hits of the vector store alone; another thread may query the database meanwhile.
 
         While SQLite runs one query, the whole interpreter waits for the next one of the same snapshot.
 
@@ -45,7 +47,7 @@ class Nearest:
         store = self._store_of(snapshot.vector_sets.answering())
         return store.at(generation).search(vector, scope=scope.vectors, limit=limit)
 
-    def chunks(
+    def nearest_chunks(
         self,
         snapshot: Snapshot,
         vector: NDArray[np.float32],
@@ -56,7 +58,7 @@ class Nearest:
     ) -> list[VectorHit]:
         """Return the `limit` nearest chunks in the scope, or all there are, nearest first.
 
-        `hits` is the result of the method `hits` for the same arguments, if it was called before.
+        `hits` is the result of `search_store` for the same arguments, if it was called before.
 
         Raises:
             GenerationGoneError: the vectors of this snapshot were replaced meanwhile, or are lost.
@@ -65,7 +67,7 @@ class Nearest:
         if scope.is_empty:
             return []
         if hits is None:
-            hits = self.hits(snapshot, vector, scope=scope, limit=limit)
+            hits = self.search_store(snapshot, vector, scope=scope, limit=limit)
         nearest = self._nearest_published(snapshot, vector, hits, scope=scope, limit=limit)
         nearest += self._nearest_pending(snapshot, vector, scope=scope, limit=limit)
         return heapq.nlargest(limit, nearest, key=lambda hit: (hit.score, hit.chunk_id))
@@ -109,7 +111,7 @@ class Nearest:
             if len(valid) >= limit or len(hits) < depth:
                 return valid
             depth *= _GROWTH_FACTOR
-            hits = self.hits(snapshot, vector, scope=scope, limit=depth)
+            hits = self.search_store(snapshot, vector, scope=scope, limit=depth)
         return []
 
     def _nearest_pending(

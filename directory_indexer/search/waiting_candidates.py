@@ -61,7 +61,7 @@ class WaitingCandidates:
         self._snapshot = snapshot
         self._scope = scope
         self._meaning = meaning
-        self._embedder = meaning.allowance.making
+        self._embedder = meaning.allowance.embedder
 
     def cosines(self, keyword_scores: Mapping[ChunkId, float], depth: int) -> dict[ChunkId, float]:
         """Return the cosines of waiting chunks: those found by words, and those near by static vectors.
@@ -105,7 +105,7 @@ class WaitingCandidates:
         if not cached.keys() >= set(hashes[:_N_CACHED_IF_REPEATED]):
             hashes_to_embed = hashes if len(cached) < _N_BEST_EMBEDDED else hashes[:_N_BEST_EMBEDDED]
             missing = {digest: texts[digest] for digest in hashes_to_embed if digest not in cached}
-            self._embedder.make(missing, self._meaning.embedder, share=self._meaning.allowance.share)
+            self._embedder.embed(missing, self._meaning.embedder, share=self._meaning.allowance.share)
         return cached | self._embedder.made
 
 

@@ -168,7 +168,7 @@ def _build_parts(app: App, options: ServeOptions) -> _ServerParts:
 
 def _load_model(app: App) -> Embedder:
     """Load the model while a thread reads the database into memory: searches of a large one would wait for the disk."""
-    threading.Thread(target=app.docstore.bring_into_memory, name="reader", daemon=True).start()
+    threading.Thread(target=app.docstore.warm_page_cache, name="reader", daemon=True).start()
     return app.embedders.of(app.answering_space())
 
 

@@ -79,7 +79,7 @@ def describe_name_hit(hit: Hit) -> str:
     """Return what a hit by name alone is: a directory, or a file without text and the reason."""
     if hit.named is None or hit.is_passage:
         return ""
-    return "directory" if hit.named.is_directory else f"no text: {hit.named.why_without_text}"
+    return "directory" if hit.named.is_directory else f"no text: {hit.named.no_text_reason}"
 
 
 class StyledRange(NamedTuple):

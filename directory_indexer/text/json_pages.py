@@ -27,7 +27,7 @@ with lazily:
     from directory_indexer.indexing.report import IndexReport, WorkEstimate
     from directory_indexer.indexing.status import StatusReport
     from directory_indexer.search.file_texts import FileText
-    from directory_indexer.search.grep import GrepMatches, GrepRequest
+    from directory_indexer.search.grep import FileMatches, GrepRequest
     from directory_indexer.search.requests import SearchRequest, SearchResult
     from directory_indexer.storage.documents.statistics import Facets, IndexSummary
 
@@ -71,7 +71,7 @@ def get_json(file_text: FileText, *, page_bytes: int = PAGE_BYTES) -> str:
 
 
 def grep_json(
-    request: GrepRequest, files: Iterable[GrepMatches], *, notes: Iterable[str], with_lines: bool = True
+    request: GrepRequest, files: Iterable[FileMatches], *, notes: Iterable[str], with_lines: bool = True
 ) -> str:
     """Format all matches, however many there are: a part could be mistaken for all of them."""
     found_files = (matching_file(file, with_lines=with_lines) for file in files)

@@ -44,7 +44,7 @@ with lazily:
     from directory_indexer.api.hits import page_range, passage_of
     from directory_indexer.integrations.previewing.colours import colours_of
     from directory_indexer.search.file_texts import FileText
-    from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
+    from directory_indexer.search.requests import DiskChange, Hit, SearchRequest, SearchResult
 
 DEFAULT_LINES: Final = 4
 """Lines shown per hit on a terminal."""
@@ -140,7 +140,7 @@ def near_misses_note(near: Sequence[Hit], *, paths: PathStyle) -> str:
 
 def search_notes(result: SearchResult, *, is_near: bool = False) -> tuple[str, ...]:
     """Return the notes on how far to trust an answer; `is_near` if it had near misses."""
-    notes = (*result.degraded, *(correction.note for correction in result.corrections))
+    notes = (*result.note_texts, *(correction.note for correction in result.corrections))
     if not result.hits:
         return (*notes, "nothing matches well" if is_near else _reason_of_no_hits(result.request))
     weak = ("nothing matches well; this is the nearest there is",) if result.is_weak else ()
@@ -180,7 +180,7 @@ def get_notes(file_text: FileText, *, paths: PathStyle) -> tuple[str, ...]:
     path = printable(paths.format(file_text.path))
     part = f"{path}: {_lines_between(file_text.start_line, file_text.end_line)} of {file_text.n_lines}"
     is_whole = file_text.start_line <= 1 and file_text.end_line >= file_text.n_lines
-    became = "is gone" if file_text.on_disk is OnDisk.GONE else "has changed"
+    became = "is gone" if file_text.on_disk is DiskChange.GONE else "has changed"
     changed = f"{path} {became} since it was indexed; this is the text as it was then"
     return (
         *(() if is_whole else (part,)),
@@ -260,7 +260,7 @@ def _reason_of_no_hits(request: SearchRequest) -> str:
 
 
 def _freshness_notes(hits: Sequence[Hit]) -> Iterator[str]:
-    for became in (OnDisk.GONE, OnDisk.CHANGED):
+    for became in (DiskChange.GONE, DiskChange.CHANGED):
         if paths := {hit.path for hit in hits if hit.on_disk is became}:
             files = f"of these, {count(len(paths), 'file')} {became}"
             yield f"{files} since the last run; dirindex index brings the index up to date"

@@ -19,10 +19,10 @@ from directory_indexer.text.formatting import Line, PathStyle, Span, Style, coun
 with lazily:
     import shlex
 
-    from directory_indexer.search.grep import GrepLine, GrepMatches
-    from directory_indexer.search.issue_localisation import Located, Spot
+    from directory_indexer.search.grep import FileMatches, GrepLine
+    from directory_indexer.search.issue_localisation import LocateResult, Spot
     from directory_indexer.search.outlines import Entry, Outline, fold_outline
-    from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses
+    from directory_indexer.search.symbols import Caller, DefinitionLocation, SymbolResult, Use, Uses
 
 _BYTES_PER_TOKEN: Final = 3
 """As the MCP server estimates tokens."""
@@ -46,7 +46,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
 
     heads = [_headline(outline, PathStyle()), _heading(columns)]
     head = len(plain(heads).encode("utf-8", "replace"))
-    return fold_outline(outline, room=max_tokens * _BYTES_PER_TOKEN - head - _NOTES_BYTES, cost=cost)
+    return fold_outline(outline, max_cost=max_tokens * _BYTES_PER_TOKEN - head - _NOTES_BYTES, cost=cost)
 
 
 def outline_lines(outline: Outline, *, paths: PathStyle) -> Iterator[Line]:
@@ -154,7 +154,7 @@ _SHARES: Final = (("code", 0.6), ("tests", 0.3), ("documents", 0.1))
 """The least share of the room for each part; what a part leaves goes to the next."""
 
 
-def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
+def symbol_lines(symbol: SymbolResult, *, paths: PathStyle, max_tokens: int = 0) -> Iterator[Line]:
     """Yield the lines on a name, of at most `max_tokens` tokens; 0 means no limit."""
     budget = min(max_tokens, _MAX_TOKENS) * _BYTES_PER_TOKEN - _SYMBOL_NOTES_BYTES if max_tokens else None
     definitions = _definition_lines(symbol, paths)
@@ -171,7 +171,7 @@ def symbol_lines(symbol: FoundSymbol, *, paths: PathStyle, max_tokens: int = 0) 
     yield from _uses_lines(symbol, paths, None if budget is None else max(budget - _n_bytes(callers), 0))
 
 
-def _uses_lines(symbol: FoundSymbol, paths: PathStyle, budget: int | None) -> Iterator[Line]:
+def _uses_lines(symbol: SymbolResult, paths: PathStyle, budget: int | None) -> Iterator[Line]:
     free = 0.0
     for name, share in _SHARES:
         parts: Sequence[Uses] = getattr(symbol, name)
@@ -187,7 +187,7 @@ def _uses_lines(symbol: FoundSymbol, paths: PathStyle, budget: int | None) -> It
             yield line(Span(f"  {count(n_more, 'more line')}", Style.NOTE))
 
 
-def located_lines(located: Located, *, paths: PathStyle) -> Iterator[Line]:
+def located_lines(located: LocateResult, *, paths: PathStyle) -> Iterator[Line]:
     """Yield the places to read for a report, one a line, each with its reason."""
     for name, spots in (("code", located.code), ("tests", located.tests), ("documents", located.documents)):
         if spots:
@@ -208,7 +208,7 @@ def _spot_line(spot: Spot, paths: PathStyle) -> Line:
     )
 
 
-def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
+def _definition_lines(symbol: SymbolResult, paths: PathStyle) -> Iterator[Line]:
     if not symbol.definitions:
         yield line(Span(f"{symbol.request.qualified} is not defined in what is indexed", Style.NOTE))
     for definition in symbol.definitions[:_MAX_DEFINITIONS]:
@@ -216,7 +216,7 @@ def _definition_lines(symbol: FoundSymbol, paths: PathStyle) -> Iterator[Line]:
         yield line(Span(definition.signature, Style.DEFINITION), indent=4)
 
 
-def _definition_line(found_definition: FoundDefinition, paths: PathStyle) -> Line:
+def _definition_line(found_definition: DefinitionLocation, paths: PathStyle) -> Line:
     definition = found_definition.definition
     return line(
         Span(f"{definition.qualified}", Style.NAME),
@@ -300,13 +300,13 @@ class MatchView(StrEnum):
     NULL_PATHS = "paths ended by NUL"
 
 
-def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
+def match_rows(matches: FileMatches, *, view: MatchView, path: PathWriter, is_first: bool = True) -> Iterator[str]:
     """Yield the lines of one file for a pipe; `--` separates lines that are not adjacent."""
     name = single_line(path(matches.path))
     if view is MatchView.PATHS:
         yield name
     elif view is MatchView.COUNTS:
-        yield f"{name}:{matches.n_found}"
+        yield f"{name}:{matches.n_matches}"
     else:
         has_context = _has_context(matches)
         before: GrepLine | None = None
@@ -319,14 +319,14 @@ def match_rows(matches: GrepMatches, *, view: MatchView, path: PathWriter, is_fi
             before = row
 
 
-def match_lines(matches: GrepMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
+def match_lines(matches: FileMatches, *, view: MatchView, paths: PathStyle) -> Iterator[Line]:
     """Yield the lines of one file for a terminal."""
     name = Span(paths.format(matches.path), Style.PATH, file_uri(matches.path))
     if view is MatchView.PATHS:
         yield line(name)
         return
     if view is MatchView.COUNTS:
-        yield line(name, Span(":"), Span(str(matches.n_found), Style.NUMBER))
+        yield line(name, Span(":"), Span(str(matches.n_matches), Style.NUMBER))
         return
     yield line(name)
     number = matches.lines[0].number
@@ -363,11 +363,11 @@ def _path_and_number(row: GrepLine, sign: str) -> str:
 
 
 def _line_sign(row: GrepLine) -> str:
-    return ":" if row.is_found else "-"
+    return ":" if row.is_match else "-"
 
 
-def _has_context(matches: GrepMatches) -> bool:
-    return len(matches.lines) > matches.n_found or any(not row.is_found for row in matches.lines)
+def _has_context(matches: FileMatches) -> bool:
+    return len(matches.lines) > matches.n_matches or any(not row.is_match for row in matches.lines)
 
 
 _SEPARATOR = "--"

@@ -21,12 +21,12 @@ from evaluation.rivals import Ripgrep, Row
 from directory_indexer.app import App
 from directory_indexer.formats.kinds import kind_for_alias
 from directory_indexer.search.issue_localisation import (
-    Candidates,
-    Located,
+    CandidateFiles,
     LocateRequest,
+    LocateResult,
     Spot,
+    fit_token_budget,
     gather_candidates,
-    select_within,
 )
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.search.symbol_source import CALLABLE, SourceText
@@ -200,19 +200,19 @@ class _Located:
     def __init__(self, app: App, tree: Path) -> None:
         self._app = app
         self._tree = tree
-        self._last: tuple[Question, Candidates] | None = None
+        self._last: tuple[Question, CandidateFiles] | None = None
 
     def recalls(self, question: Question) -> tuple[float, ...]:
         candidates = self._gathered(question)
-        return tuple(self._recall(select_within(candidates, budget), question, budget) for budget in BUDGETS)
+        return tuple(self._recall(fit_token_budget(candidates, budget), question, budget) for budget in BUDGETS)
 
     def function_recalls(self, question: Question, functions: frozenset[Function]) -> tuple[float, ...]:
         """Return the share of functions with a line in the answer, at each budget."""
         return tuple(
-            self._share_named(select_within(self._gathered(question), budget), functions) for budget in BUDGETS
+            self._share_named(fit_token_budget(self._gathered(question), budget), functions) for budget in BUDGETS
         )
 
-    def _share_named(self, places: Located, functions: frozenset[Function]) -> float:
+    def _share_named(self, places: LocateResult, functions: frozenset[Function]) -> float:
         spots = [(self._row(spot).path, spot) for spot in (*places.code, *places.tests, *places.documents)]
         named = {
             function
@@ -222,7 +222,7 @@ class _Located:
         }
         return len(named) / len(functions)
 
-    def _recall(self, places: Located, question: Question, budget: int) -> float:
+    def _recall(self, places: LocateResult, question: Question, budget: int) -> float:
         rows = [self._row(spot) for spot in (*places.code, *places.tests, *places.documents)]
         n_bytes = sum(len(row.printed.encode("utf-8", "surrogateescape")) for row in rows)
         if n_bytes > budget * _BYTES_PER_TOKEN:
@@ -239,7 +239,7 @@ class _Located:
         """Return the ranked files, to inspect misses."""
         return [os.path.relpath(path, self._tree) for path, _ in self._gathered(question).files]
 
-    def _gathered(self, question: Question) -> Candidates:
+    def _gathered(self, question: Question) -> CandidateFiles:
         if self._last is None or self._last[0] != question:
             request = LocateRequest(question.text, embedding_seconds=_SECONDS)
             self._last = question, gather_candidates(self._app.docstore, self._app.searcher, request)

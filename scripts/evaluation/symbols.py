@@ -15,7 +15,7 @@ from directory_indexer.search.symbols import MENTION, find_symbol, symbol_reques
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from directory_indexer.search.symbols import FoundSymbol
+    from directory_indexer.search.symbols import SymbolResult
 
 _EPILOGUE = """
 Of each tree are taken N definitions (classes, functions and methods) at random, each asked for by its name with what it
@@ -121,7 +121,7 @@ def _is_import(name: Any) -> bool:
     return statement is not None and statement.type.startswith("import")
 
 
-def _lines(answer: FoundSymbol, *, is_certain: bool) -> _Lines:
+def _lines(answer: SymbolResult, *, is_certain: bool) -> _Lines:
     return {
         (str(part.path), use.line)
         for part in (*answer.code, *answer.tests)

@@ -27,7 +27,7 @@ from cheap import cheap_app, index_tree
 
 from directory_indexer.core.notes import Verdict
 from directory_indexer.embedding.model_files import DIMENSIONS
-from directory_indexer.search.vector_search import Nearest
+from directory_indexer.search.vector_search import VectorSearch
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
@@ -207,7 +207,7 @@ def _work(function: Callable[[], object], write_end: int) -> NoReturn:
 def contents(data_dir: Path) -> dict[str, Any]:
     """Return everything searchable: files, texts, words and vectors."""
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=DIMENSIONS)
-    nearest, vectors_by_id = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
+    nearest, vectors_by_id = VectorSearch(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for root in snapshot.directories.all():
             for path, known in snapshot.files.within(root).items():

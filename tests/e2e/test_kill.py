@@ -17,7 +17,7 @@ from indexes import Rounded
 
 from directory_indexer.core.lock import write_lock
 from directory_indexer.core.paths import file_path
-from directory_indexer.search.vector_search import Nearest
+from directory_indexer.search.vector_search import VectorSearch
 from directory_indexer.storage.documents.runs import Phase
 from directory_indexer.storage.documents.store import DocStore
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
@@ -36,7 +36,7 @@ def _index(docs: Path, data_dir: Path) -> Process:
 def _contents(data_dir: Path) -> dict[str, object]:
     """Give every text and whether its vector is there, by its place."""
     vectorstore = EmbeddedVectorStore(Generations(data_dir / "qdrant" / "directory-indexer"), dimensions=384)
-    nearest = Nearest(place=vectorstore.place, vectorstore=lambda _: vectorstore)
+    nearest = VectorSearch(place=vectorstore.place, vectorstore=lambda _: vectorstore)
     contents: dict[str, object] = {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for directory in snapshot.directories.all():

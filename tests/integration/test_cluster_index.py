@@ -118,7 +118,7 @@ def test_a_server_without_a_database_answers_as_the_index_does(
         assert [hit.chunk_id for hit in theirs.hits] == [hit.chunk_id for hit in ours.hits]
     assert theirs.is_weak == ours.is_weak
     assert theirs.corrections == ours.corrections
-    assert theirs.degraded == ours.degraded
+    assert theirs.note_texts == ours.note_texts
     for hit, other in zip(theirs.hits, ours.hits, strict=False):
         if not ours.is_weak:
             assert hit.score == pytest.approx(other.score, abs=0.02)
@@ -203,7 +203,7 @@ def test_vectors_that_come_later_are_found_by_meaning(tmp_path: Path) -> None:
         pass
     index.cluster.update()
     assert reader.names("lentils", mode=SearchMode.SEMANTIC) == ["a.md"]
-    assert reader.result("lentils").degraded == ()
+    assert reader.result("lentils").note_texts == ()
     index.cluster.close()
     index.close()
 
@@ -218,7 +218,7 @@ def test_an_answer_counts_what_waits_in_the_directories_where_it_looked(tmp_path
     reader = index.reader()
 
     def remarks(name: str) -> tuple[str, ...]:
-        return reader.result("lentils", scope=(file_path(tmp_path / name),)).degraded
+        return reader.result("lentils", scope=(file_path(tmp_path / name),)).note_texts
 
     assert remarks("docs") == ()
     assert remarks("more") == ("1 of 1 passage is not searchable by meaning yet: it is found by words alone",)

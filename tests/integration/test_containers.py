@@ -22,7 +22,7 @@ from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.file_texts import read_text
-from directory_indexer.search.requests import OnDisk, SearchMode
+from directory_indexer.search.requests import DiskChange, SearchMode
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.statistics import FileCounts
 
@@ -309,7 +309,7 @@ def test_a_member_has_changed_when_its_archive_has(index: Index) -> None:
         assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).on_disk is None
     path.write_bytes(zipped({"soup.md": "Other soup.\n"}))
     with index.docstore.snapshot() as snapshot:
-        assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).on_disk is OnDisk.CHANGED
+        assert read_text(snapshot, member(index, "a.zip!/soup.md"), None).on_disk is DiskChange.CHANGED
 
 
 @pytest.mark.slow

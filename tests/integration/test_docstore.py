@@ -203,8 +203,8 @@ def test_a_database_is_read_into_memory_unless_it_would_take_much_of_that(
         snapshot.read_through()
     read: list[str] = []
     monkeypatch.setattr(store.Snapshot, "read_through", lambda _: read.append("all"))
-    index.docstore.bring_into_memory()
+    index.docstore.warm_page_cache()
     assert read == ["all"]
     monkeypatch.setattr(store, "_physical_memory_bytes", lambda: 4096)
-    index.docstore.bring_into_memory()
+    index.docstore.warm_page_cache()
     assert read == ["all"]

@@ -141,11 +141,11 @@ def test_files_without_text_and_directories_are_found_by_name(index: Index, quer
     result = index.searcher.search(index.request(query))
     assert result.hits[0].path == f"{index.root}/{name}"
     assert not result.is_weak
-    assert not result.degraded
+    assert not result.note_texts
 
 
-@pytest.mark.parametrize("is_unfinished", [False, True])
-def test_a_word_of_one_or_two_letters_finds_names_with_that_whole_word(index: Index, *, is_unfinished: bool) -> None:
+@pytest.mark.parametrize("is_prefix", [False, True])
+def test_a_word_of_one_or_two_letters_finds_names_with_that_whole_word(index: Index, *, is_prefix: bool) -> None:
     words = ("ko", "Ko", "KO", "kO", "k")
     names = [
         before + word + after for word in words for before in ("", "to", "TO-", "1") for after in ("", "la", "-La", "2")
@@ -157,14 +157,14 @@ def test_a_word_of_one_or_two_letters_finds_names_with_that_whole_word(index: In
         (typed,) = typed_names(parse_query(query))
         meant = [name for name in names if name_match(typed, name)]
         assert meant
-        assert index.searcher.search(index.request(query, is_unfinished=is_unfinished)).n_named == len(meant)
+        assert index.searcher.search(index.request(query, is_prefix=is_prefix)).n_named == len(meant)
 
 
 @pytest.mark.parametrize(("typed", "name"), [("_ap", "_api.py"), ("__in", "__init__.py"), ("+pa", "+page.svelte")])
 def test_a_name_is_found_by_its_first_signs_and_letters(index: Index, typed: str, name: str) -> None:
     plant(index.root, {name: "Nothing.\n", "other.md": "Nothing else.\n"})
     index.run()
-    hit = index.search(typed, mode=SearchMode.KEYWORD, is_unfinished=True)[0]
+    hit = index.search(typed, mode=SearchMode.KEYWORD, is_prefix=True)[0]
     assert (hit.path, bool(hit.named)) == (f"{index.root}/{name}", True)
 
 
@@ -172,7 +172,7 @@ def test_what_was_found_by_name_alone_says_why_and_a_directory_what_lies_in_it(i
     plant(index.root, {"Fotos Italien/IMG_Gardasee.jpg": PICTURE, "Fotos Italien/more/plan.md": "Nothing."})
     index.run()
     (picture,) = index.search("Gardasee", only_good=True)
-    assert (picture.named and picture.named.why_without_text, picture.text, picture.on_disk) == ("binary", "", None)
+    assert (picture.named and picture.named.no_text_reason, picture.text, picture.on_disk) == ("binary", "", None)
     directory = index.search("Fotos Italien")[0]
     assert (directory.facts.kind, directory.text, directory.on_disk) == (
         "directory",
@@ -313,5 +313,5 @@ def _statements_of_searches(index: Index, queries: Iterable[str]) -> list[str]:
     with index.docstore.snapshot() as snapshot:  # on the connection that the next searches use
         snapshot.queries(lambda connection, _: connection.set_trace_callback(statements.append))
     for query in queries:
-        index.search(query, mode=SearchMode.KEYWORD, is_unfinished=True)
+        index.search(query, mode=SearchMode.KEYWORD, is_prefix=True)
     return statements

@@ -90,7 +90,7 @@ def test_a_note_of_a_collection_keeps_its_kind_and_its_key() -> None:
 
 def notes(index: Index, query: str, **options: object) -> str:
     mode = SearchMode.KEYWORD if query == "xylophone" else SearchMode.HYBRID
-    return " ".join(index.searcher.search(index.request(query, **{"mode": mode, **options})).degraded)
+    return " ".join(index.searcher.search(index.request(query, **{"mode": mode, **options})).note_texts)
 
 
 def grep_notes_of(index: Index, pattern: str) -> str:

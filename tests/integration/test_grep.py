@@ -264,5 +264,5 @@ def test_no_more_matches_of_a_line_are_looked_for_than_are_told(texts: Index) ->
     texts.run()
     with texts.docstore.snapshot() as snapshot:
         for most, expected in ((None, 3), (2, 2), (0, 0)):
-            [file] = grep(snapshot, GrepRequest(PatternOptions(("mark",)), most_spans=most)).files
+            [file] = grep(snapshot, GrepRequest(PatternOptions(("mark",)), max_spans=most)).files
             assert [len(line.spans) for line in file.lines] == [expected]

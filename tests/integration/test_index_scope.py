@@ -93,7 +93,7 @@ def run_of(index: Index, number: int) -> RunRecord:
 
 def remarks(index: Index, *queries: str, **options: object) -> tuple[str, ...]:
     request = SearchRequest(queries[0], queries=queries[1:], **options)  # type: ignore[arg-type]
-    return tuple(note for note in index.searcher.search(request).degraded if "by meaning" in note)
+    return tuple(note for note in index.searcher.search(request).note_texts if "by meaning" in note)
 
 
 def test_a_run_over_one_directory_embeds_and_recognises_nothing_of_another(index: Index, engine: FakeEngine) -> None:

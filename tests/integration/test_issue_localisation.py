@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.search.issue_localisation import Located, LocateRequest, Spot, locate
+from directory_indexer.search.issue_localisation import LocateRequest, LocateResult, Spot, locate
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.tools import located_within_budget
@@ -60,7 +60,7 @@ def shop(index: Index, *, n_others: int = 0) -> None:
     index.run()
 
 
-def located(index: Index, text: str, max_tokens: int = 8000) -> Located:
+def located(index: Index, text: str, max_tokens: int = 8000) -> LocateResult:
     request = LocateRequest(text, mode=SearchMode.KEYWORD, max_tokens=max_tokens)
     return locate(index.docstore, index.searcher, request)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.storage.documents.line_ranges import WordLookup
+from directory_indexer.storage.documents.line_ranges import ChunkPrefilter
 from directory_indexer.storage.documents.words import VOCABULARY_SUFFIX, CachedVocabulary, cached_vocabulary
 
 if TYPE_CHECKING:
@@ -81,17 +81,17 @@ def test_whatever_is_written_no_chunk_is_hidden(filled: Index) -> None:
 def test_words_are_found_by_their_parts_and_ends(filled: Index) -> None:
     with opened(filled) as connection:
         words = kept(connection)
-    assert words.holding("mon7wo", ends=False, limit=9) == [("common7word", 1)]
-    assert words.holding("7word", ends=True, limit=9) == [(f"common{n}word", 1) for n in (17, 27, 7)]
-    assert words.holding("common7", ends=True, limit=9) == []
-    assert len(words.holding("word", ends=True, limit=4)) == 4
+    assert words.containing("mon7wo", ends=False, limit=9) == [("common7word", 1)]
+    assert words.containing("7word", ends=True, limit=9) == [(f"common{n}word", 1) for n in (17, 27, 7)]
+    assert words.containing("common7", ends=True, limit=9) == []
+    assert len(words.containing("word", ends=True, limit=4)) == 4
 
 
 @pytest.mark.parametrize("spoilt", [b"", b"nonsense", b"[]\n", b'["one"]\nabc', b'["one", 1, 99, [1, "00"]]\nabc\t1\n'])
 def test_a_file_that_is_not_of_this_index_is_made_again(filled: Index, spoilt: bytes) -> None:
     file_of(filled).write_bytes(spoilt)
     with opened(filled) as connection:
-        assert kept(connection).holding("common7word", ends=False, limit=9)
+        assert kept(connection).containing("common7word", ends=False, limit=9)
     assert file_of(filled).read_bytes() != spoilt
 
 
@@ -101,19 +101,19 @@ def test_other_words_or_too_many_new_chunks_have_it_made_again(filled: Index) ->
     filled.write("new.md", "Brandnewword.\n")
     filled.run()
     with opened(filled) as connection:
-        assert kept(connection).holding("brandnew", ends=False, limit=9) == []
+        assert kept(connection).containing("brandnew", ends=False, limit=9) == []
         assert kept(connection).last_row == first.last_row
-        assert kept(connection, most_new=0).holding("brandnew", ends=False, limit=9) == [("brandnewword", 1)]
+        assert kept(connection, most_new=0).containing("brandnew", ends=False, limit=9) == [("brandnewword", 1)]
         assert kept(connection, fingerprint="two").last_row > first.last_row
 
 
 def test_chunks_behind_the_known_words_may_hold_anything(filled: Index) -> None:
     with filled.docstore.snapshot() as snapshot:
-        last = max(found.file_id for found in snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE, 0)))
-        assert len(snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE, 0))) == 30
-        found = snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE, 29))
+        last = max(found.file_id for found in snapshot.line_ranges.candidates(ChunkPrefilter(NOWHERE, NOWHERE, 0)))
+        assert len(snapshot.line_ranges.candidates(ChunkPrefilter(NOWHERE, NOWHERE, 0))) == 30
+        found = snapshot.line_ranges.candidates(ChunkPrefilter(NOWHERE, NOWHERE, 29))
         assert [line_range.file_id for line_range in found] == [last]
-        assert snapshot.line_ranges.candidates(WordLookup(NOWHERE, NOWHERE)) == []
+        assert snapshot.line_ranges.candidates(ChunkPrefilter(NOWHERE, NOWHERE)) == []
 
 
 def test_what_is_forgotten_is_in_no_file(filled: Index) -> None:
@@ -131,7 +131,7 @@ def test_a_question_from_before_a_forgetting_keeps_no_words(filled: Index) -> No
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM chunks").fetchone()
         filled.indexer.forget(str(filled.root))
-        assert kept(connection).holding("common7word", ends=False, limit=9)
+        assert kept(connection).containing("common7word", ends=False, limit=9)
     assert not file_of(filled).exists()
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_was_cut_off_is_made_again(filled: Index) -> None:
 def test_a_pipe_in_its_place_is_not_waited_for(filled: Index) -> None:
     os.mkfifo(file_of(filled))
     with opened(filled) as connection:
-        assert kept(connection).holding("common7word", ends=False, limit=9)
+        assert kept(connection).containing("common7word", ends=False, limit=9)
     assert file_of(filled).is_file()
 
 

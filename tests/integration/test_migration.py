@@ -118,7 +118,7 @@ def test_both_places_answer_until_one_of_them_is_written_to(setting: Setting) ->
     with pytest.raises(IndexMismatchError, match="on a Qdrant server") as caught:
         _semantic(setting.here)
     assert "dirindex migrate --to-embedded" in str(caught.value.hint)
-    [degraded] = setting.here.searcher.search(SearchRequest(QUERY)).degraded
+    [degraded] = setting.here.searcher.search(SearchRequest(QUERY)).note_texts
     assert degraded.startswith("answered by keywords alone: this index is searched by meaning on a Qdrant server")
 
 

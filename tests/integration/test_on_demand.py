@@ -143,7 +143,7 @@ def test_with_no_time_nothing_is_embedded_and_words_answer(waiting: Index) -> No
     answer = waiting.searcher.search(SearchRequest("carrots ginger", embedding_seconds=0))
     assert waiting.embedder.embedded == []
     assert answer.hits[0].path == f"{waiting.root}/soup.md"
-    assert answer.degraded == (
+    assert answer.note_texts == (
         f"{N_OTHERS + 2} of {N_OTHERS + 2} passages are not searchable by meaning yet: they are found by words alone",
     )
 
@@ -154,7 +154,7 @@ def test_a_search_by_words_embeds_nothing(waiting: Index) -> None:
 
 
 def test_an_answer_counts_the_passages_embedded_for_its_query(waiting: Index) -> None:
-    [said] = waiting.searcher.search(SearchRequest("carrots", embedding_seconds=GENEROUS)).degraded
+    [said] = waiting.searcher.search(SearchRequest("carrots", embedding_seconds=GENEROUS)).note_texts
     assert said.startswith(
         f"{N_OTHERS + 2} of {N_OTHERS + 2} passages are searchable by meaning only approximately so far: "
     )
@@ -166,7 +166,7 @@ def test_nothing_is_missing_once_all_of_the_scope_is_embedded(waiting: Index) ->
     answer = waiting.searcher.search(SearchRequest("carrots", scope=scope, embedding_seconds=GENEROUS))
     assert [hit.path for hit in answer.hits] == [f"{waiting.root}/soup.md"]
     assert waiting.embedder.embedded
-    assert answer.degraded == ()
+    assert answer.note_texts == ()
 
 
 def test_the_next_run_takes_over_what_searches_made(waiting: Index) -> None:
@@ -228,7 +228,7 @@ def test_a_service_that_fails_leaves_the_answer_to_words(waiting: Index) -> None
     waiting.provider = SlowEmbedder()
     answer = waiting.searcher.search(SearchRequest("carrots", embedding_seconds=GENEROUS))
     assert [hit.path for hit in answer.hits] == [f"{waiting.root}/soup.md"]
-    assert "by words alone" in answer.degraded[0]
+    assert "by words alone" in answer.note_texts[0]
 
 
 def test_a_search_does_not_wait_for_who_writes(waiting: Index) -> None:
@@ -268,7 +268,7 @@ def test_without_vectors_words_answer_and_nothing_is_embedded(tmp_path: Path) ->
     assert (report.n_embedded, index.embedder.embedded) == (0, [])
     answer = index.searcher.search(SearchRequest("carrots", embedding_seconds=GENEROUS))
     assert [hit.path for hit in answer.hits] == [f"{root}/soup.md"]
-    assert answer.degraded == ()
+    assert answer.note_texts == ()
     assert index.embedder.embedded == []
     with pytest.raises(UsageError, match=r"indexing\.embedding is off"):
         index.searcher.search(SearchRequest("carrots", mode=SearchMode.SEMANTIC))
@@ -289,7 +289,7 @@ def test_several_queries_share_the_time_and_what_was_made_in_it(waiting: Index) 
     found = waiting.searcher.search(asked)
     texts = waiting.embedder.embedded
     assert len(texts) == len(set(texts))
-    assert [note for note in found.degraded if "searchable by meaning only approximately so far" in note] == [
-        found.degraded[0]
+    assert [note for note in found.note_texts if "searchable by meaning only approximately so far" in note] == [
+        found.note_texts[0]
     ]
-    assert f"{len(texts)} of them were embedded for this query" in found.degraded[0]
+    assert f"{len(texts)} of them were embedded for this query" in found.note_texts[0]

@@ -64,7 +64,7 @@ def test_what_is_quoted_among_other_words_is_in_every_hit_where_there_are_enough
     result = index.searcher.search(index.request('harbour "red boat"', mode=mode))
     assert all("red boat" in hit.text.lower() for hit in result.hits)
     assert len(result.hits) == 4
-    assert not any("as quoted" in note for note in result.degraded)
+    assert not any("as quoted" in note for note in result.note_texts)
 
 
 @pytest.mark.parametrize("mode", SearchMode)
@@ -86,7 +86,7 @@ def test_quotations_that_leave_little_are_relaxed_and_the_answer_says_so(
     assert sorted(found) == sorted(_TEXTS)
     assert found[0] == first or not first
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
-    assert note in result.degraded
+    assert note in result.note_texts
 
 
 @pytest.mark.parametrize("mode", SearchMode)
@@ -97,7 +97,7 @@ def test_what_a_sentence_quotes_binds_nothing(index: Index, mode: SearchMode) ->
     query = 'where in the harbour is what they call a "red boat" and is it blue'
     result = index.searcher.search(index.request(query, mode=mode))
     assert {"blue.md", "walk.md"} <= {hit.path.rpartition("/")[2] for hit in result.hits}
-    assert not any("as quoted" in note for note in result.degraded)
+    assert not any("as quoted" in note for note in result.note_texts)
 
 
 @pytest.mark.parametrize("mode", SearchMode)
@@ -110,7 +110,7 @@ def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
     index.run()
     result = index.searcher.search(index.request(query, mode=mode))
     assert result.hits == ()
-    assert "add what to look for" in " ".join(result.degraded)
+    assert "add what to look for" in " ".join(result.note_texts)
     assert index.searcher.search(index.request('"-red"', mode=mode)).hits
     assert index.names("-red heading:boats", mode=SearchMode.KEYWORD) == ["blue.md"]
 
@@ -140,15 +140,15 @@ def test_a_query_that_only_excludes_finds_nothing_of_that_and_says_why(
 def test_a_filter_that_nothing_can_meet_is_told(index: Index, query: str, words: str) -> None:
     index.write("boats/red.md", _TEXTS["red.md"])
     index.run()
-    assert words in " ".join(index.searcher.search(index.request(query)).degraded)
-    assert index.searcher.search(index.request("harbour type:md path:boats")).degraded == ()
+    assert words in " ".join(index.searcher.search(index.request(query)).note_texts)
+    assert index.searcher.search(index.request("harbour type:md path:boats")).note_texts == ()
 
 
 def test_no_field_is_taken_for_a_misspelling_of_itself(index: Index) -> None:
     index.write("red.md", _TEXTS["red.md"])
     index.run()
     for field in FIELDS:
-        notes = " ".join(index.searcher.search(index.request(f"harbour {field.word}:qzxv")).degraded)
+        notes = " ".join(index.searcher.search(index.request(f"harbour {field.word}:qzxv")).note_texts)
         assert (field.word, f"{field.word}:qzxv?" in notes) == (field.word, False)
 
 

@@ -12,7 +12,7 @@ import pytest
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import file_path
 from directory_indexer.search.file_texts import Selection, Unit, read_text
-from directory_indexer.search.locators import locator_selection, outline_at, parse_locator
+from directory_indexer.search.locators import outline_of_locator, parse_locator, resolve_selection
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.grep_outline import outline_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
@@ -34,7 +34,7 @@ CLASSES = "".join(
 
 def outline(index: Index, path: Path | str) -> Outline:
     with index.docstore.snapshot() as snapshot:
-        return outline_at(snapshot, str(path))
+        return outline_of_locator(snapshot, str(path))
 
 
 def shown(found: Outline) -> str:
@@ -213,7 +213,7 @@ def test_a_part_is_read_from_behind_the_name(index: Index, ending: str, selectio
     with index.docstore.snapshot() as snapshot:
         named = parse_locator(snapshot, f"{path}{ending}")
         assert named.path == file_path(str(path))
-        assert locator_selection(snapshot, named) == selection
+        assert resolve_selection(snapshot, named) == selection
 
 
 def test_a_file_that_is_called_like_a_part_is_meant_itself(index: Index) -> None:

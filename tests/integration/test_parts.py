@@ -85,7 +85,7 @@ def test_the_vector_store_is_asked_for_tracked_directories_or_what_lies_in_one(
     index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a directory above them it knows nothing; with one of them, the others are not meant."""
-    monkeypatch.setattr(scopes, "NAMED_FILES", -1)
+    monkeypatch.setattr(scopes, "MAX_FILES_IN_VECTOR_FILTER", -1)
     other, third = tmp_path / "other", tmp_path / "elsewhere/third"
     for number, root in enumerate((other, third, index.root / "sub")):
         root.mkdir(parents=True)

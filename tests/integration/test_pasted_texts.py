@@ -115,7 +115,7 @@ def test_the_rarest_words_of_a_long_text_are_looked_for(shop: Index, n_character
 
 def test_a_filter_that_no_file_meets_is_searched_for_as_words_and_named(shop: Index) -> None:
     request = shop.request("connection from:10.1.2.3 to:10.9.8.7 refused", mode=SearchMode.KEYWORD)
-    notes = shop.searcher.search(request).degraded
+    notes = shop.searcher.search(request).note_texts
     assert "no indexed file has from '10.1.2.3': from:10.1.2.3 is searched for as words" in notes
     assert "no indexed file has to '10.9.8.7': to:10.9.8.7 is searched for as words" in notes
 
@@ -124,7 +124,7 @@ def test_filters_that_files_meet_bind_and_those_that_none_meets_together_are_nam
     request = shop.request("table path:docs type:python", mode=SearchMode.KEYWORD)
     result = shop.searcher.search(request)
     assert result.hits == ()
-    assert result.degraded == ("no indexed file here meets path:docs type:python",)
+    assert result.note_texts == ("no indexed file here meets path:docs type:python",)
     assert shop.names("table path:docs", mode=SearchMode.KEYWORD)[0] == "docs/migrations.md"
 
 
@@ -143,7 +143,7 @@ def test_only_the_filters_that_no_file_meets_are_named(
     shop: Index, query: str, options: dict[str, Any], void: str
 ) -> None:
     result = shop.searcher.search(shop.request(query, mode=SearchMode.KEYWORD, **options))
-    assert (result.hits, result.degraded) == ((), (f"no indexed file here meets {void}",))
+    assert (result.hits, result.note_texts) == ((), (f"no indexed file here meets {void}",))
 
 
 def test_a_filter_in_or_that_no_file_meets_leaves_the_other_one_binding(shop: Index) -> None:
@@ -154,7 +154,7 @@ def test_a_filter_in_or_that_no_file_meets_leaves_the_other_one_binding(shop: In
 
 def test_a_date_is_always_meant(shop: Index) -> None:
     result = shop.searcher.search(shop.request("table until:1990", mode=SearchMode.KEYWORD))
-    assert (result.hits, result.degraded) == ((), ("no indexed file here meets until:1990",))
+    assert (result.hits, result.note_texts) == ((), ("no indexed file here meets until:1990",))
 
 
 def test_no_filter_is_blamed_for_what_alternatives_exclude(index: Index) -> None:
@@ -162,4 +162,4 @@ def test_no_filter_is_blamed_for_what_alternatives_exclude(index: Index) -> None
     index.write("src/plan.py", "Nothing = 1")
     index.run()
     result = index.searcher.search(index.request("(path:src/ OR path:lib/) type:markdown"))
-    assert not any("meets type:markdown" in note for note in result.degraded)
+    assert not any("meets type:markdown" in note for note in result.note_texts)

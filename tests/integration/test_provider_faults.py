@@ -448,4 +448,4 @@ def test_a_search_while_the_provider_is_away_is_answered_by_words(
     index.provider = server.embedder(protocol, endpoint="http://127.0.0.1:9")
     result = index.searcher.search(index.request("harbour"))
     assert [hit.path.rpartition("/")[2] for hit in result.hits] == ["a.md"]
-    assert "answered by keywords alone: cannot connect" in result.degraded[0]
+    assert "answered by keywords alone: cannot connect" in result.note_texts[0]

@@ -84,7 +84,7 @@ class Setting:
         """Give what a hybrid search says that it could not use; it answers all the same."""
         result = self.index.searcher.search(SearchRequest("rotate keys"))
         assert result.hits
-        return " ".join(result.degraded)
+        return " ".join(result.note_texts)
 
     def fail(self, match: str, kind: str, **details: object) -> None:
         self.server.fail(Fault(match, kind, **{"times": FOREVER, **details}))  # type: ignore[arg-type]

@@ -198,14 +198,14 @@ def test_what_is_missing_of_a_text_is_said(index: Index) -> None:
     assert unread(index, Selection(Unit.PAGES, 1, 1)) == ()
     assert unread(index, Selection(Unit.PAGES, 3, 9)) == (3,)
     assert unread(index, Selection(Unit.LINES, 1, 1)) == (2, 3)
-    assert index.searcher.search(index.request("zeppelin", mode=SearchMode.KEYWORD)).degraded == (
+    assert index.searcher.search(index.request("zeppelin", mode=SearchMode.KEYWORD)).note_texts == (
         "missing here: 2 scanned pages that wait for OCR; dirindex status -v names them",
     )
 
     index.run()
 
     assert unread(index, None) == ()
-    assert index.searcher.search(index.request("submarine", mode=SearchMode.KEYWORD)).degraded == ()
+    assert index.searcher.search(index.request("submarine", mode=SearchMode.KEYWORD)).note_texts == ()
 
 
 def test_a_run_that_is_stopped_goes_on_with_the_next_page(index: Index, engine: FakeEngine) -> None:

@@ -47,13 +47,15 @@ def test_without_a_filter_what_is_nearer_is_all_that_is_given(crowded: Index, mo
     assert not [name for name in found if name.startswith("far/")]
 
 
-@pytest.mark.parametrize("n_named", [scopes.NAMED_FILES, 0], ids=["files are named", "the store is asked for more"])
+@pytest.mark.parametrize(
+    "n_named", [scopes.MAX_FILES_IN_VECTOR_FILTER, 0], ids=["files are named", "the store is asked for more"]
+)
 @pytest.mark.parametrize("mode", SearchMode)
 @pytest.mark.parametrize("by", ["directory", "type", "glob", "time"])
 def test_ten_asked_for_are_ten_given_while_there_are_ten(
     crowded: Index, monkeypatch: pytest.MonkeyPatch, by: str, mode: SearchMode, n_named: int
 ) -> None:
-    monkeypatch.setattr(scopes, "NAMED_FILES", n_named)
+    monkeypatch.setattr(scopes, "MAX_FILES_IN_VECTOR_FILTER", n_named)
     filters: dict[str, dict[str, object]] = {
         "directory": {"scope": (file_path(crowded.root / "far"),)},
         "type": {"kinds": ("text",)},

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 def _spread(index: Index, within: FilePath | None = None, *, depth: int = 3, most: int = 10) -> DirectoryUsage:
     with index.docstore.snapshot() as snapshot:
-        return directory_usage(snapshot, within, depth=depth, most=most)
+        return directory_usage(snapshot, within, depth=depth, max_subdirectories=most)
 
 
 def _names(place: DirectoryUsage) -> list[str]:
-    return [one.name for one in place.places]
+    return [one.name for one in place.subdirectories]
 
 
 def test_directories_are_listed_with_all_that_lies_in_them(index: Index) -> None:
@@ -30,10 +30,10 @@ def test_directories_are_listed_with_all_that_lies_in_them(index: Index) -> None
     index.write("large/inner/two.md", "Carrots. " * 10)
     index.write("small/three.md", "Soup.")
     index.run()
-    [root] = _spread(index).places
+    [root] = _spread(index).subdirectories
     assert (root.counts.n_files, root.counts.n_embedded) == (4, root.counts.n_chunks)
     assert _names(root) == ["large", "small"]
-    large = root.places[0]
+    large = root.subdirectories[0]
     assert (large.counts.n_files, large.counts.n_bytes) == (2, len("Carrots. ") * 60)
     assert _names(large) == ["inner"]
 
@@ -42,7 +42,7 @@ def test_directories_that_hold_nothing_but_another_are_one(index: Index) -> None
     index.write("main/java/org/a.md", "Carrots.")
     index.write("docs/b.md", "Soup.")
     index.run()
-    [root] = _spread(index).places
+    [root] = _spread(index).subdirectories
     assert sorted(_names(root)) == ["docs", "main/java/org"]
 
 
@@ -50,7 +50,7 @@ def test_those_too_many_to_list_are_counted(index: Index) -> None:
     for number in range(4):
         index.write(f"d{number}/a.md", "Carrots. " * (number + 1))
     index.run()
-    [root] = _spread(index, most=3).places
+    [root] = _spread(index, most=3).subdirectories
     assert (_names(root), root.n_hidden) == (["d3", "d2", "d1"], 1)
     assert root.counts.n_files == 4
 
@@ -60,8 +60,8 @@ def test_what_failed_or_was_skipped_counts_for_the_directory_around_it(index: In
     index.write_bytes("only/empty.md", b"")
     index.write_bytes("only/data.bin", b"\0\1\2\3" * 100)
     index.run()
-    [root] = _spread(index).places
-    assert root.places == ()
+    [root] = _spread(index).subdirectories
+    assert root.subdirectories == ()
     assert root.counts.n_skipped == 2
 
 
@@ -69,10 +69,10 @@ def test_members_count_where_their_container_lies(index: Index) -> None:
     index.write_bytes("box/a.zip", zipped({"x/soup.md": "Boil the carrots.", "y.md": "Serve."}))
     index.write("b.md", "Carrots.")
     index.run()
-    [root] = _spread(index).places
-    [box] = root.places
+    [root] = _spread(index).subdirectories
+    [box] = root.subdirectories
     assert box.name == "box"
-    assert box.places == ()
+    assert box.subdirectories == ()
     assert box.counts.n_files >= 2
     assert box.counts.n_bytes <= len(zipped({"x/soup.md": "Boil the carrots.", "y.md": "Serve."}))
 

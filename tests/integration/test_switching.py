@@ -98,7 +98,7 @@ def test_a_switch_ends_with_the_new_model_alone(index: Index, old: FakeEmbedder)
     assert by_meaning(index, "town07") == ["07.md"]
     assert len(collections(index)) == 1
     assert len(new.embedded) == N_FILES
-    assert index.searcher.search(index.request("town07")).degraded == ()
+    assert index.searcher.search(index.request("town07")).note_texts == ()
     del old
 
 
@@ -108,7 +108,7 @@ def test_while_a_switch_is_under_way_the_old_vectors_answer_with_the_old_model(i
     assert (report.outcome, report.n_embedded) == (Outcome.OUT_OF_TIME, 12)
     for number in (0, 11, 12, N_FILES - 1):
         assert by_meaning(index, f"town{number:02}") == [f"{number:02}.md"]
-    [notice] = index.searcher.search(index.request("town07")).degraded
+    [notice] = index.searcher.search(index.request("town07")).note_texts
     assert notice == f"12 of all 24 passages wait for the new model; until then {old.space.name} answers"
 
 
@@ -141,7 +141,7 @@ def test_words_answer_while_a_switch_is_under_way_and_the_old_model_is_gone(inde
     index.former_embedders.clear()
     result = index.searcher.search(index.request("town07"))
     assert result.hits[0].path.endswith("07.md")
-    assert "answered by keywords alone" in result.degraded[0]
+    assert "answered by keywords alone" in result.note_texts[0]
     with pytest.raises(ProviderError, match=old.space.name):
         by_meaning(index, "town07")
 
@@ -166,7 +166,7 @@ def test_going_back_in_the_middle_embeds_nothing(index: Index, old: FakeEmbedder
     report = index.run(options=CONSENT)
     assert (report.n_embedded, report.n_pending, old.embedded) == (0, 0, [])
     assert by_meaning(index, "town07") == ["07.md"]
-    assert index.searcher.search(index.request("town07")).degraded == ()
+    assert index.searcher.search(index.request("town07")).note_texts == ()
 
 
 def test_another_switch_in_the_middle_keeps_what_answers(index: Index, old: FakeEmbedder) -> None:
@@ -259,7 +259,7 @@ def test_a_model_that_changes_its_dimensions_under_its_name_is_refused(index: In
     report = index.run()
     assert "it is another model under the same name" in report.unavailable
     assert index.names("something new", mode=SearchMode.KEYWORD) == ["new.md"]
-    assert "4097" in index.searcher.search(index.request("town07")).degraded[0]
+    assert "4097" in index.searcher.search(index.request("town07")).note_texts[0]
 
 
 def test_a_switch_needs_no_vectors_that_are_lost(index: Index, old: FakeEmbedder) -> None:

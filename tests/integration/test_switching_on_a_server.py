@@ -90,7 +90,7 @@ def test_old_vectors_answer_until_the_new_ones_are_complete(index: OnServer) -> 
     assert index.switch(n_texts=4).outcome is Outcome.OUT_OF_TIME
     assert index.nearest_to("town01") == ["01.md"]
     assert index.nearest_to("town11") == ["11.md"]
-    [notice] = index.searcher.search(index.request("town07")).degraded
+    [notice] = index.searcher.search(index.request("town07")).note_texts
     assert notice.endswith(f"until then {old.space.name} answers")
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from directory_indexer.core.errors import UsageError
-from directory_indexer.search.symbol_files import files_with_name
-from directory_indexer.search.symbols import FoundSymbol, Uses, find_symbol, symbol_notes, symbol_request
+from directory_indexer.search.symbol_files import find_files_with_name
+from directory_indexer.search.symbols import SymbolResult, Uses, find_symbol, symbol_notes, symbol_request
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.arguments import SymbolArguments
 from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
@@ -65,7 +65,7 @@ def shop(index: Index) -> None:
     index.run()
 
 
-def symbol(index: Index, name: str, depth: int = 0) -> FoundSymbol:
+def symbol(index: Index, name: str, depth: int = 0) -> SymbolResult:
     with index.docstore.snapshot() as snapshot:
         return find_symbol(snapshot, symbol_request(name, depth=depth))
 
@@ -169,7 +169,7 @@ def test_a_name_that_is_nowhere_may_be_a_misspelt_one(index: Index, typed: str, 
 def test_a_text_is_parsed_once_and_anew_when_it_has_changed(index: Index) -> None:
     def parsed() -> object:
         with index.docstore.snapshot() as snapshot:
-            [source] = files_with_name(snapshot, "name", ()).sources
+            [source] = find_files_with_name(snapshot, "name", ()).sources
         return source.file
 
     index.write("a.py", "def name():\n    pass\n")

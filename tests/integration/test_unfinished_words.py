@@ -18,7 +18,7 @@ WITHIN = 24
 
 
 def typed(index: Index, query: str, mode: SearchMode = SearchMode.KEYWORD, limit: int = WITHIN) -> list[str]:
-    return index.names(query, mode=mode, limit=limit, is_unfinished=True, only_good=True)
+    return index.names(query, mode=mode, limit=limit, is_prefix=True, only_good=True)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_file_is_found_by_the_beginning_of_a_word(notes: Index, query: str, na
 
 def test_whole_words_come_before_words_that_only_begin_so(notes: Index) -> None:
     assert typed(notes, "haus")[:2] == ["house.md", "rules.md"]
-    scores = [hit.score for hit in notes.search("haus", mode=SearchMode.KEYWORD, is_unfinished=True)]
+    scores = [hit.score for hit in notes.search("haus", mode=SearchMode.KEYWORD, is_prefix=True)]
     assert scores == sorted(scores, reverse=True)
 
 
@@ -80,24 +80,24 @@ def test_meaning_does_not_outvote_the_beginning_of_a_word(notes: Index) -> None:
 
 
 def test_the_beginning_of_a_word_is_no_typing_error(notes: Index) -> None:
-    result = notes.searcher.search(notes.request("bluepri", is_unfinished=True))
+    result = notes.searcher.search(notes.request("bluepri", is_prefix=True))
     assert (result.corrections, result.is_weak) == ((), False)
 
 
 def test_an_answer_of_words_that_only_begin_so_keeps_its_notes(notes: Index) -> None:
-    result = notes.searcher.search(notes.request("path:cellar bluepri", mode=SearchMode.KEYWORD, is_unfinished=True))
+    result = notes.searcher.search(notes.request("path:cellar bluepri", mode=SearchMode.KEYWORD, is_prefix=True))
     assert [hit.path.rpartition("/")[2] for hit in result.hits] == ["flask.md"]
     expected = "no indexed file has 'cellar' in its path: path:cellar is searched for as words"
     assert [note.text for note in result.notes] == [expected]
 
 
 def test_a_word_that_begins_nothing_is_looked_for_as_ever(notes: Index) -> None:
-    assert notes.search("bluprint", is_unfinished=True) == notes.search("bluprint")
+    assert notes.search("bluprint", is_prefix=True) == notes.search("bluprint")
 
 
 @pytest.mark.parametrize("query", ["blueprint ", "path:blu", "-blu", "b", '"blueprint"', "blue*", "", "   ", '"', "*"])
 def test_what_is_no_beginning_is_looked_for_as_ever(notes: Index, query: str) -> None:
-    assert notes.search(query, is_unfinished=True) == notes.search(query)
+    assert notes.search(query, is_prefix=True) == notes.search(query)
 
 
 def test_without_being_typed_a_word_begins_nothing(notes: Index) -> None:
@@ -108,7 +108,7 @@ def test_each_file_is_shown_once(index: Index) -> None:
     index.write("long.md", "\n\n".join(f"## Part {at}\n\nblueprints {at} " + "word " * 60 for at in range(30)))
     index.write("short.md", "A blueprint among many other words that fill this file with something else.\n")
     index.run()
-    hits = index.search("bluep", mode=SearchMode.KEYWORD, is_unfinished=True)
+    hits = index.search("bluep", mode=SearchMode.KEYWORD, is_prefix=True)
     assert sorted(hit.path.rpartition("/")[2] for hit in hits) == ["long.md", "short.md"]
 
 
@@ -123,7 +123,7 @@ def test_a_passage_that_is_filtered_out_hides_no_other_of_its_file(index: Index)
     parts = ("blueprints blueprints blueprints", "blueprints and a needle")
     index.write("long.md", "\n\n".join(f"## Part\n\n{part} " + "word " * 400 for part in parts))
     index.run()
-    assert index.names("bluep", mode=SearchMode.KEYWORD, is_unfinished=True, grep="needle") == ["long.md"]
+    assert index.names("bluep", mode=SearchMode.KEYWORD, is_prefix=True, grep="needle") == ["long.md"]
 
 
 def test_a_longer_answer_continues_a_shorter_one(index: Index) -> None:
@@ -183,5 +183,5 @@ def test_a_name_of_several_words_is_found_while_its_last_one_is_typed(index: Ind
     for number in (2, 17, 20, 44):
         index.write(f"meeting-{number}.md", f"Meeting {number} of 2021: 44 of 31 came, 4 left, 12 of the ledger job.\n")
     index.run()
-    first, *_ = index.search(typed, mode=SearchMode.KEYWORD, is_unfinished=True)
+    first, *_ = index.search(typed, mode=SearchMode.KEYWORD, is_prefix=True)
     assert first.path == f"{index.root}/right.md"

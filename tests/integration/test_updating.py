@@ -418,7 +418,7 @@ def test_lost_vectors_are_made_again_from_the_stored_texts(
     damage(index.data_dir / "qdrant")
     answer = index.searcher.search(SearchRequest("rotate the keys"))
     assert [hit.path for hit in answer.hits] == [f"{index.root}/keys.md"]
-    assert "answered by keywords alone" in answer.degraded[0]
+    assert "answered by keywords alone" in answer.note_texts[0]
     with pytest.raises(VectorsLostError):
         index.search("rotate the keys", mode=SearchMode.SEMANTIC)
     report = index.run()

@@ -12,7 +12,7 @@ from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.paths import resolved_path
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.grep import GrepRequest, grep
-from directory_indexer.search.locators import outline_at, parse_locator
+from directory_indexer.search.locators import outline_of_locator, parse_locator
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp.grep_outline import outline_of_name
 from directory_indexer.server.mcp.index_tool import directories_to_index
@@ -55,7 +55,7 @@ def test_a_file_is_found_by_any_form_of_its_path(index: Index, written: str) -> 
         assert indexed_file_and_lines(snapshot, written)[0] == str(file)
         assert directories_of_scope(snapshot, written) == (str(file),)
         assert parse_locator(snapshot, written).path == str(file)
-        assert outline_of_name(snapshot, written).path == outline_at(snapshot, written).path == str(file)
+        assert outline_of_name(snapshot, written).path == outline_of_locator(snapshot, written).path == str(file)
     assert resolved_path(parse_location(written)) == str(file)
 
 

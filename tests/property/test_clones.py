@@ -83,7 +83,7 @@ def answers(index: Index) -> dict[object, object]:
         scopes = [(), *((one,) for one in (*roots, *(one for one in below if snapshot.files.holds(one))))]
         for scope in scopes:
             wanted = GrepRequest(PatternOptions(("a",)), scope)
-            given["grep", scope] = [(one.path, one.n_found) for one in grep(snapshot, wanted).files]
+            given["grep", scope] = [(one.path, one.n_matches) for one in grep(snapshot, wanted).files]
     for scope in scopes:
         for query in QUERIES:
             for mode in (SearchMode.KEYWORD, SearchMode.SEMANTIC):

@@ -49,7 +49,7 @@ class _Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(word, n) for word, n in self.counts(_ALL_WORDS).items() if word.startswith(prefix)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         held = [
             (word, n) for word, n in self.counts(_ALL_WORDS).items() if (word.endswith(part) if ends else part in word)
         ]

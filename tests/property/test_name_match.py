@@ -12,14 +12,12 @@ _SIGNS = "—….。«»¿_-'\u0301\u202e☃\ud800"
 _NAMES = st.one_of(st.text(_SIGNS, min_size=1, max_size=6), st.text(min_size=1, max_size=12))
 
 
-@given(name=_NAMES, query=st.one_of(_NAMES, st.just("larch")), is_directory=st.booleans(), is_unfinished=st.booleans())
-@example(name="—.—", query="larch", is_directory=False, is_unfinished=False)
-def test_any_name_can_be_compared_with_any_query(
-    *, name: str, query: str, is_directory: bool, is_unfinished: bool
-) -> None:
+@given(name=_NAMES, query=st.one_of(_NAMES, st.just("larch")), is_directory=st.booleans(), is_prefix=st.booleans())
+@example(name="—.—", query="larch", is_directory=False, is_prefix=False)
+def test_any_name_can_be_compared_with_any_query(*, name: str, query: str, is_directory: bool, is_prefix: bool) -> None:
     for typed in typed_names(parse_query(query)):
         assert typed.words
-        typed = typed._replace(is_unfinished=is_unfinished, unknown=frozenset(typed.words))  # noqa: PLW2901
+        typed = typed._replace(is_prefix=is_prefix, unknown=frozenset(typed.words))  # noqa: PLW2901
 
         match = name_match(typed, name, is_directory=is_directory)
 

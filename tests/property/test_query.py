@@ -65,7 +65,7 @@ class Table:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return self._rows("term >= ? AND term < ?", prefix, prefix + "\U0010ffff")[:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         condition = "substr(term, -length(?)) = ?" if ends else "instr(term, ?) AND ?"
         return WordsWithPart(self._rows(condition, part, part)[:limit])
 

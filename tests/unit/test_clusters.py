@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from directory_indexer.search.semantic_map import assign_clusters, label_clusters, lay_out_in_plane
+from directory_indexer.search.semantic_map import assign_clusters, label_clusters, project_to_plane
 
 
 def _around(*middles: tuple[float, ...], number: int = 10) -> np.ndarray:
@@ -46,11 +46,11 @@ def test_one_group_needs_no_name() -> None:
 def test_what_is_nearer_is_drawn_nearer() -> None:
     apart = np.random.default_rng(2).normal(size=(40, 16)).astype(np.float32)
     nearness = np.linspace(0.9, 0.2, 40)
-    xs, ys = lay_out_in_plane(apart, nearness)
+    xs, ys = project_to_plane(apart, nearness)
     assert (np.diff(np.hypot(xs, ys)) > 0).all()
     assert np.hypot(xs, ys).max() <= 1.0001
 
 
 def test_a_single_neighbour_has_a_place() -> None:
-    xs, ys = lay_out_in_plane(np.ones((1, 4), np.float32), np.array([0.5]))
+    xs, ys = project_to_plane(np.ones((1, 4), np.float32), np.array([0.5]))
     assert np.isfinite([*xs, *ys]).all()

@@ -31,7 +31,7 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(word, n) for word, n in sorted(self._counts.items()) if word.startswith(prefix)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         held = [
             (word, n) for word, n in sorted(self._counts.items()) if (word.endswith(part) if ends else part in word)
         ]

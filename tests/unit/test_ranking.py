@@ -31,7 +31,7 @@ class Words:
     def starting_with(self, prefix: str, *, limit: int) -> list[tuple[str, int]]:
         return [(prefix, 3)][:limit]
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:  # noqa: ARG002 - as the protocol has it
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:  # noqa: ARG002 - as the protocol has it
         return WordsWithPart([(part, 3)][:limit])
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from directory_indexer.core.files import Box, Line, PageKey, Recognition, Scan, Word
 from directory_indexer.ranking.candidates import Excerpt
-from directory_indexer.search.hits import locate_on_page
+from directory_indexer.search.hits import locate_on_scan
 
 if TYPE_CHECKING:
     from directory_indexer.core.files import ScannedPassage
@@ -31,7 +31,7 @@ def on_page(text: str) -> Recognition:
 
 def passage(text: str, excerpt: str, *marked: str) -> ScannedPassage:
     marks = tuple((excerpt.index(word), excerpt.index(word) + len(word)) for word in marked)
-    return locate_on_page(SCAN, Excerpt(excerpt, 1, 1, marks), on_page(text))
+    return locate_on_scan(SCAN, Excerpt(excerpt, 1, 1, marks), on_page(text))
 
 
 def test_words_that_match_are_marked_and_all_of_it_is_framed() -> None:
@@ -61,7 +61,7 @@ def test_a_mark_within_a_word_marks_the_word() -> None:
     "found", [None, Recognition("engine 1", ()), Recognition("engine 1", (Line((Word("late", 9),)),))]
 )
 def test_without_places_there_are_no_boxes(found: Recognition | None) -> None:
-    assert locate_on_page(SCAN, Excerpt("late", 1, 1, ((0, 4),)), found) == ("engine 1", 0.9, None, ())
+    assert locate_on_scan(SCAN, Excerpt("late", 1, 1, ((0, 4),)), found) == ("engine 1", 0.9, None, ())
 
 
 def test_a_page_that_repeats_two_words_takes_no_time(monkeypatch: pytest.MonkeyPatch) -> None:

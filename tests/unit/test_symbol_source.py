@@ -9,7 +9,7 @@ from growth import require_linear
 from hypothesis import given
 from hypothesis import strategies as st
 
-from directory_indexer.search.symbol_scopes import SourceFile
+from directory_indexer.search.symbol_scopes import SourceModule
 from directory_indexer.search.symbol_source import SourceText
 
 
@@ -110,10 +110,10 @@ def reading_seconds(text: str, kind: str) -> float:
 
     def seconds() -> float:
         began = time.process_time()
-        file = SourceFile(SourceText(text, kind))
+        file = SourceModule(SourceText(text, kind))
         assert file.source.definitions is not None
-        assert file.names is not None
-        file.bases_of("a")
+        assert file.imported_modules is not None
+        file.base_names("a")
         return time.process_time() - began
 
     return min(seconds() for _ in range(3))

@@ -6,7 +6,7 @@ import pytest
 
 from directory_indexer.core.paths import FilePath
 from directory_indexer.ranking.query import parse_query
-from directory_indexer.search.query_warnings import name_test
+from directory_indexer.search.query_warnings import make_name_predicate
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from directory_indexer.search.query_warnings import name_test
     ],
 )
 def test_a_name_is_meant_by_the_beginning_of_one_of_its_words(query: str, name: str) -> None:
-    assert name_test(parse_query(query))(FilePath(f"/docs/{name}"))
+    assert make_name_predicate(parse_query(query))(FilePath(f"/docs/{name}"))
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_a_name_is_meant_by_the_beginning_of_one_of_its_words(query: str, name: 
     ],
 )
 def test_a_name_is_not_meant_by_less_and_not_by_its_directory(query: str, path: str) -> None:
-    assert not name_test(parse_query(query))(FilePath(path))
+    assert not make_name_predicate(parse_query(query))(FilePath(path))

@@ -36,6 +36,6 @@ def test_first_batch_holds_fewer_texts_in_letters_that_take_more_tokens(text: st
     model = _Model()
     texts = [f"{number}{text}"[: len(text)] for number in range(20)]
     making = OnDemandEmbedder(seconds=60)
-    making.make({content_hash(one.encode()): one for one in texts}, model, share=1)  # type: ignore[arg-type]
+    making.embed({content_hash(one.encode()): one for one in texts}, model, share=1)  # type: ignore[arg-type]
     assert model.batches[0] == n_first
     assert len(making.made) == sum(model.batches) == len(texts)

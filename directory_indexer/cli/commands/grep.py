@@ -26,7 +26,7 @@ from directory_indexer.core.paths import exact_text, resolved_path
 from directory_indexer.matching import PatternOptions
 
 with lazily:
-    from directory_indexer.search.grep import GrepMatches, GrepRequest, grep_warnings
+    from directory_indexer.search.grep import FileMatches, GrepRequest, grep_warnings
     from directory_indexer.search.grep import files_without_match as without
     from directory_indexer.search.grep import grep as find_lines
     from directory_indexer.storage.documents.store import Snapshot
@@ -102,7 +102,7 @@ def grep(call: GrepCall) -> ExitCode:
     output = Output(quiet=call.quiet, as_json=call.as_json, color=call.color)
     patterns, places = _patterns_and_places(call)
     view = _view(call)
-    request = _request(call, patterns, places)._replace(most_spans=_most_spans(view, output))
+    request = _request(call, patterns, places)._replace(max_spans=_most_spans(view, output))
     if view is MatchView.MATCHES_ALONE:
         request = request._replace(before=0, after=0)
     try:
@@ -185,7 +185,7 @@ class _GrepPrinter:
         )
         return n_printed > 0
 
-    def _print(self, files: Iterable[GrepMatches]) -> int:
+    def _print(self, files: Iterable[FileMatches]) -> int:
         n_printed = 0
         for number, file in enumerate(files):
             if self._view is MatchView.NULL_PATHS:

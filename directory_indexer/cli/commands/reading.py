@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 with lazily:
     from directory_indexer.api.contents import OutlineList, outline_answer
     from directory_indexer.search.file_texts import Selection, Unit, read_text
-    from directory_indexer.search.locators import locator_selection, outline_at, outline_of, parse_locator
+    from directory_indexer.search.locators import outline_of, outline_of_locator, parse_locator, resolve_selection
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.structure import folded_note, outline_lines, outline_within, unfolding_command
 
@@ -66,7 +66,7 @@ def get(call: GetCall) -> None:
 def _text(snapshot: "Snapshot", file: str, selection: "Selection | None") -> "FileText":
     named = parse_locator(snapshot, file)
     if selection is None:
-        return read_text(snapshot, named.path, locator_selection(snapshot, named))
+        return read_text(snapshot, named.path, resolve_selection(snapshot, named))
     if named.selection or named.heading:
         raise UsageError(f"'{file}' names a part, and so does --{selection.unit}", hint="leave one of them out")
     return read_text(snapshot, named.path, selection)
@@ -119,7 +119,7 @@ def outline(call: OutlineCall) -> None:
 
 def _outlines(snapshot: "Snapshot", places: Sequence[str]) -> "Iterator[Outline]":
     for place in places:
-        yield outline_at(snapshot, os.fspath(parse_path(place)))
+        yield outline_of_locator(snapshot, os.fspath(parse_path(place)))
     if not places:
         yield from (outline_of(snapshot, root) for root in snapshot.directories.all())
 

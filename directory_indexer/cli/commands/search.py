@@ -182,7 +182,7 @@ def _request(call: SearchCall) -> tuple[SearchRequest, tuple[object, ...]]:
         metadata=metadata_conditions(call.conditions, names={name: f"--{name}" for name in call.conditions}),
         only_good=not call.show_all,
         grep=call.grep,
-        is_unfinished=call.prefix,
+        is_prefix=call.prefix,
     )
     question = (
         *(query, *queries, call.mode, *scope, call.kinds, call.globs, list(call.conditions.values())),
@@ -211,8 +211,8 @@ def _interact(collections: Collections, request: SearchRequest, names: Sequence[
         collections.app_of(name).refresh(request.scope)
 
     def find(query: str) -> SearchResult:
-        is_unfinished = not query.endswith(" ")
-        return search_collections(collections, names, request._replace(query=query, is_unfinished=is_unfinished))
+        is_prefix = not query.endswith(" ")
+        return search_collections(collections, names, request._replace(query=query, is_prefix=is_prefix))
 
     if path_and_line := interact(find, query=request.query, paths=output.paths, environ=os.environ):
         output.data(path_and_line)

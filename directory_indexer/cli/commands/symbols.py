@@ -13,7 +13,7 @@ from directory_indexer.core.paths import resolved_path
 
 with lazily:
     from directory_indexer.api.symbols import locate_answer, symbol_answer
-    from directory_indexer.search.issue_localisation import Located, LocateRequest
+    from directory_indexer.search.issue_localisation import LocateRequest, LocateResult
     from directory_indexer.search.issue_localisation import locate as find_places
     from directory_indexer.search.symbols import find_symbol, symbol_notes, symbol_request
     from directory_indexer.text.formatting import count
@@ -102,7 +102,7 @@ def locate(call: LocateCall) -> ExitCode:
     return ExitCode.DONE if result.is_any else ExitCode.INCOMPLETE
 
 
-def _omissions(result: Located, call: LocateCall) -> Iterator[str]:
+def _omissions(result: LocateResult, call: LocateCall) -> Iterator[str]:
     if result.n_left_out:
         budget = f"{call.max_tokens:,} tokens"
         yield f"{count(result.n_left_out, 'more file')} did not fit into {budget}; --max-tokens takes more"

@@ -15,7 +15,7 @@ from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.search.file_texts import FileText, Selection, Unit, join_chunks, read_text
-from directory_indexer.search.requests import OnDisk
+from directory_indexer.search.requests import DiskChange
 from directory_indexer.server.mcp import (
     count_json_tokens,
     fits_budget,
@@ -90,7 +90,7 @@ def format_content(answer: TextAnswer) -> str:
     unit = "indexed files and directories" if answer.kind == DIRECTORY else "lines"
     location = f"{escape_controls(answer.path)}, {unit} {answer.start_line}-{answer.end_line} of {answer.total_lines}"
     facts = [f"{name}: {escape_controls(', '.join(values))}." for name, values in (answer.metadata or {}).items()]
-    change = "is gone from disk" if answer.on_disk == OnDisk.GONE else "has changed on disk"
+    change = "is gone from disk" if answer.on_disk == DiskChange.GONE else "has changed on disk"
     notes = [f"It {change} since it was indexed; call index to refresh it."] if answer.changed else []
     notes += ["Cut to fit: a larger max_tokens shows more of it."] if answer.shortened else []
     if answer.unread_pages:

@@ -21,7 +21,7 @@ from directory_indexer.api.contents import (
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.matching import PatternOptions
-from directory_indexer.search.grep import Grep, GrepMatches, GrepRequest, grep, grep_warnings
+from directory_indexer.search.grep import FileMatches, GrepRequest, GrepResult, grep, grep_warnings
 from directory_indexer.search.locators import outline_of
 from directory_indexer.search.outlines import Outline
 from directory_indexer.server.mcp import (
@@ -57,7 +57,7 @@ def grep_request(call: GrepCall, scope: tuple[FilePath, ...]) -> GrepRequest:
         call.globs,
         before=call.context,
         after=call.context,
-        most_spans=_MAX_MARKS,
+        max_spans=_MAX_MARKS,
     )
 
 
@@ -103,7 +103,7 @@ def grep_first_lines(
     files: list[MatchingFile] = []
     n_files = n_lines = n_shown = 0
     for file_matches in _stop_at_time_limit(matches, began):
-        n_files, n_lines = n_files + 1, n_lines + file_matches.n_found
+        n_files, n_lines = n_files + 1, n_lines + file_matches.n_matches
         if n_shown < limit:
             file = matching_file(file_matches._replace(lines=file_matches.lines[: limit - n_shown]))
             files.append(file._replace(lines=tuple(_shorten_line(line, _MAX_LINE_CHARS) for line in file.lines or ())))
@@ -137,14 +137,14 @@ def _format_line(line: MatchingLine) -> str:
     return f"  {page}{line.line}{sign} {escape_controls(line.text)}"
 
 
-def _stop_at_time_limit(matches: Grep, began: float) -> Iterator[GrepMatches]:
+def _stop_at_time_limit(matches: GrepResult, began: float) -> Iterator[FileMatches]:
     for file in matches.files:
         if time.monotonic() - began > _MAX_SECONDS:
             raise UsageError("the pattern takes too long here", hint="narrow path, types or globs")
         yield file
 
 
-def _lines_that_may_fit(matches: GrepMatches, max_tokens: int) -> MatchingFile:
+def _lines_that_may_fit(matches: FileMatches, max_tokens: int) -> MatchingFile:
     """Return the matches of a file, without what cannot fit in any case."""
     file = matching_file(matches._replace(lines=matches.lines[: max_tokens // _MIN_TOKENS_PER_LINE]))
     return file._replace(lines=tuple(_shorten_line(line, _MAX_LINE_CHARS_FOR_MODELS) for line in file.lines or ()))

@@ -18,7 +18,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.notes import Note
 from directory_indexer.core.paths import FilePath
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.search.issue_localisation import Located, LocateRequest, locate
+from directory_indexer.search.issue_localisation import LocateRequest, LocateResult, locate
 from directory_indexer.search.requests import SearchMode, SearchResult
 from directory_indexer.search.symbols import find_symbol, symbol_request
 from directory_indexer.server.background_model import BackgroundModel
@@ -142,7 +142,7 @@ class Tools:
         merged = search_collections(
             self.collections,
             collections_of_call(call),
-            request._replace(mode=mode, is_unfinished=call.prefix),
+            request._replace(mode=mode, is_prefix=call.prefix),
             search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, resolve=resolve),
         )
         result = position.rest(merged._replace(notes=(*map(Note, notes), *merged.notes)), limit=call.limit)
@@ -312,7 +312,7 @@ def symbol_within_budget(
     return fitting
 
 
-def located_within_budget(located: Located, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
+def located_within_budget(located: LocateResult, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
     """Return the places to read, as many as fit."""
     whole = locate_answer(located, notes=notes)
     lines = plain(located_lines(located, paths=PathStyle())).splitlines(keepends=True)

@@ -52,7 +52,7 @@ from directory_indexer.integrations.assistants import EditRefusedError, EntrySta
 from directory_indexer.integrations.assistants.config_files import read_file, write_file
 from directory_indexer.integrations.assistants.json_text import JSON
 from directory_indexer.ranking.query import Query, parse_query
-from directory_indexer.search.query_warnings import name_test, scope_and_kind_test
+from directory_indexer.search.query_warnings import make_name_predicate, make_scope_and_kind_predicate
 from directory_indexer.search.requests import SearchRequest
 from directory_indexer.server.rest import Reply, Services
 from directory_indexer.server.rest.arguments import (
@@ -255,7 +255,7 @@ def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
     with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         rows = snapshot.left_out.listed(within, reason="", limit=_MAX_SCANNED_FILES, offset=0)
         in_scope = filter(_make_scope_test(snapshot, call, query), map(unindexed_file, rows))
-        misses = _group_near_misses(((file.reason, file) for file in in_scope), name_test(query))
+        misses = _group_near_misses(((file.reason, file) for file in in_scope), make_name_predicate(query))
     return misses._replace(truncated=len(rows) == _MAX_SCANNED_FILES)
 
 
@@ -271,7 +271,7 @@ def near_misses_excluded_by_rules(services: Services, call: NearMissesCall) -> N
         scan = _ExclusionScan(opened, within)
         with opened.app.docstore.snapshot() as snapshot:
             in_scope = filter(_make_scope_test(snapshot, call, query), scan.paths())
-            misses = _group_near_misses(((file.detail or "", file) for file in in_scope), name_test(query))
+            misses = _group_near_misses(((file.detail or "", file) for file in in_scope), make_name_predicate(query))
     return misses._replace(truncated=not scan.is_complete)
 
 
@@ -399,7 +399,9 @@ def _complete_directory(typed: str) -> list[str]:
 
 def _make_scope_test(snapshot: Snapshot, call: NearMissesCall, query: Query) -> Callable[[UnindexedFile], bool]:
     scope = (file_path(call.path),) if call.path else ()
-    is_in_scope = scope_and_kind_test(snapshot, SearchRequest(call.query, scope=scope, kinds=call.types), query)
+    is_in_scope = make_scope_and_kind_predicate(
+        snapshot, SearchRequest(call.query, scope=scope, kinds=call.types), query
+    )
     return lambda file: is_in_scope(FilePath(file.path))
 
 

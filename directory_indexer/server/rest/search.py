@@ -75,7 +75,7 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
     """
     with services.collections.using(call.collection) as opened:
         path, name = _path_and_name_of_document(services, opened, call)
-        neighbourhood = opened.app.neighbourhoods.around(path, limit=call.limit)
+        neighbourhood = opened.app.neighbourhoods.map_of(path, limit=call.limit)
         entries = tuple(_neighbour_entries(services, opened, neighbourhood.neighbours))
     return NeighboursAnswer(call.doc_id, name, path, neighbourhood.n_passages, entries, neighbourhood.topics)
 
@@ -89,7 +89,11 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
     with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         own = documents_of(opened.app.loaded)
         usage = directory_usage(
-            snapshot, _first_directory_of_scope(snapshot, call.path), depth=call.depth, most=call.most, without=own
+            snapshot,
+            _first_directory_of_scope(snapshot, call.path),
+            depth=call.depth,
+            max_subdirectories=call.most,
+            exclude=own,
         )
     return directory_tree(usage)
 
@@ -104,7 +108,7 @@ def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
 
 def _is_picture_without_text(hit: Hit) -> bool:
     """Whether a file that was found by its name alone is a picture that can be shown."""
-    reason = hit.named.why_without_text if hit.named else ""
+    reason = hit.named.no_text_reason if hit.named else ""
     return hit.facts.kind in RENDERED_KINDS and reason in {SkipReason.BINARY, SkipReason.NO_TEXT}
 
 

@@ -105,7 +105,7 @@ class Catalogue(DocStore):
             self._load_current_version()
         raise VectorStoreError("the cluster index changes faster than it can be read", hint="ask again in a second")
 
-    def bring_into_memory(self) -> None:
+    def warm_page_cache(self) -> None:
         """Do nothing: the database has just been written."""
 
     @property

@@ -62,7 +62,7 @@ class KnownFile(NamedTuple):
     broken_recipe: int | None = None
 
     @property
-    def why_without_text(self) -> str:
+    def no_text_reason(self) -> str:
         """Return why the index has no text of the file."""
         if self.state == FileState.FAILED:
             return f"it could not be indexed: {self.detail or self.reason}; dirindex index tries again"

@@ -39,8 +39,8 @@ class PackedText(NamedTuple):
         return _join_chunks(self.rows).text.decode()
 
 
-class WordLookup(NamedTuple):
-    """Conditions on chunks that may contain a matching line, as FTS5 expressions.
+class ChunkPrefilter(NamedTuple):
+    """The FTS5 expressions of the chunks that may contain a matching line.
 
     `whole` is matched against each chunk, `part` against chunks that share a line: it matches one of those that a line
     spans. Chunks after `last_row` may contain anything.
@@ -64,7 +64,7 @@ class LineRanges(SnapshotQueries):
         rows = self._select(f"{_SELECT_CHUNKS} WHERE c.file_id = ? ORDER BY c.ordinal", file_id)
         return PackedText(tuple(map(_Row._make, rows)))
 
-    def candidates(self, lookup: WordLookup) -> list[LineRange]:
+    def candidates(self, lookup: ChunkPrefilter) -> list[LineRange]:
         """Return the ranges that may contain a matching line."""
         return self._ranges_of_chunks(_SELECT_CANDIDATES, lookup._asdict())
 
@@ -72,7 +72,7 @@ class LineRanges(SnapshotQueries):
         """Return the ranges that contain these chunks, with the neighbours that share a line with them."""
         return self._ranges_of_chunks("SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(chunk_ids))})
 
-    def file_of_chunk_with_words(self, lookup: WordLookup) -> dict[int, int]:
+    def file_of_chunk_with_words(self, lookup: ChunkPrefilter) -> dict[int, int]:
         """Return the chunks that may have the words whole, each with the file that owns it."""
         query = f"SELECT id, file_id FROM chunks WHERE id IN ({_SELECT_WITH_WORDS})"  # noqa: S608 - made of constants
         return dict(self._connection.execute(query, lookup._asdict()))

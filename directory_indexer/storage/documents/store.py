@@ -148,7 +148,7 @@ class DocStore:
         with translated_errors(self.path), self._connections.writing(waits=waits) as connection:
             yield Transaction(connection)
 
-    def bring_into_memory(self) -> None:
+    def warm_page_cache(self) -> None:
         """Read the database from the disk into the system's cache, unless it is large for the memory of this machine.
 
         The file is not opened directly: closing it would release the locks that this process has on it.

@@ -65,7 +65,7 @@ class CachedVocabulary(NamedTuple):
     last_row: int
     lines: bytes
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> list[tuple[str, int]]:
+    def containing(self, part: str, *, ends: bool, limit: int) -> list[tuple[str, int]]:
         """Return words that contain a part, or end with it, with the number of chunks that contain them."""
         words: list[tuple[str, int]] = []
         encoded, at = part.encode(), 0
@@ -360,20 +360,20 @@ class Words(SnapshotQueries):
         return words
 
     def beginning_with(
-        self, prefixes: Sequence[str], *, letters: tuple[int, int], holding: Sequence[str] = (), limit: int
+        self, prefixes: Sequence[str], *, letters: tuple[int, int], containing: Sequence[str] = (), limit: int
     ) -> list[tuple[str, int]]:
         """Return words that begin with any of these, within a range of lengths, and the number of chunks with them.
 
-        With `holding`, each word contains one of its parts.
+        With `containing`, each word contains one of its parts.
         """
-        parts = " OR ".join("instr(v.term, ?)" for _ in holding) or "TRUE"
+        parts = " OR ".join("instr(v.term, ?)" for _ in containing) or "TRUE"
         query = f"""SELECT v.term, v.doc FROM json_each(?) AS prefix CROSS JOIN chunks_vocab AS v
             WHERE v.term >= prefix.value AND v.term < prefix.value || ? AND length(v.term) BETWEEN ? AND ?
             AND ({parts}) LIMIT ?"""  # noqa: S608 - made of constants
-        arguments = (json.dumps(list(prefixes)), _LAST_CHARACTER, *letters, *holding, limit)
+        arguments = (json.dumps(list(prefixes)), _LAST_CHARACTER, *letters, *containing, limit)
         return self._select(query, *arguments).fetchall()
 
-    def holding(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
+    def containing(self, part: str, *, ends: bool, limit: int) -> WordsWithPart:
         """Return words that contain a part, or end with it, with the number of chunks that contain them."""
         if self.n_chunks >= MANY_CHUNKS and self._meta("index_id"):
             vocabulary = cached_vocabulary(
@@ -382,9 +382,9 @@ class Words(SnapshotQueries):
                 n_chunks=self.n_chunks,
                 most_new=self.n_chunks // _MAX_NEW_FRACTION,
             )
-            return WordsWithPart(vocabulary.holding(part, ends=ends, limit=limit), vocabulary.last_row)
+            return WordsWithPart(vocabulary.containing(part, ends=ends, limit=limit), vocabulary.last_row)
         all_words = CachedVocabulary(0, self._compute_once("words", self._all_words))
-        return WordsWithPart(all_words.holding(part, ends=ends, limit=limit), None)
+        return WordsWithPart(all_words.containing(part, ends=ends, limit=limit), None)
 
     def _all_words(self) -> bytes:
         query = "SELECT group_concat(term || char(9) || doc, char(10)) FROM chunks_vocab"

@@ -234,7 +234,7 @@ def _engine_config(shape: EngineShape) -> edge.EdgeConfig:
             size=shape.dimensions,
             distance=edge.Distance.Cosine,
             datatype=edge.VectorStorageDatatype.Turbo8,
-            # The engine would fault them in page by page; `bring_into_memory` reads them sequentially.
+            # The engine would fault them in page by page; `warm_page_cache` reads them sequentially.
             memory=edge.Memory.Cold,
         ),
         hnsw_config=edge.HnswIndexConfig(

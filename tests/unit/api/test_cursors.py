@@ -32,7 +32,7 @@ def test_a_cursor_leads_on_in_the_same_question_and_names_what_was_shown() -> No
     found = SearchResult(SearchRequest("a"), hits([3, 2, 4, 1, 5]), state="1")
     rest = following.rest(found, limit=2)
     assert rest.hits == hits([3, 4])
-    assert (rest.is_truncated, rest.degraded) == (True, ())
+    assert (rest.is_truncated, rest.note_texts) == (True, ())
     assert following.limit(2) == 4
     with pytest.raises(UsageError, match="another query"):
         parse_cursor(cursor, question=["b"])
@@ -41,9 +41,9 @@ def test_a_cursor_leads_on_in_the_same_question_and_names_what_was_shown() -> No
 def test_an_answer_says_that_the_index_has_changed_since_the_page_before() -> None:
     cursor = parse_cursor("", question=["a"]).cursor_after(hits([1]), state="1")
     found = SearchResult(SearchRequest("a"), hits([2]), state="2")
-    (note,) = parse_cursor(cursor, question=["a"]).rest(found, limit=2).degraded
+    (note,) = parse_cursor(cursor, question=["a"]).rest(found, limit=2).note_texts
     assert "the index has changed" in note
-    assert parse_cursor("", question=["a"]).rest(found, limit=2).degraded == ()
+    assert parse_cursor("", question=["a"]).rest(found, limit=2).note_texts == ()
 
 
 @given(st.text(min_size=1, max_size=200))

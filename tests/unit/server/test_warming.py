@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_the_database_is_read_when_the_model_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = App(load_config(file=None, data_dir=tmp_path, environ={}))
     is_read = threading.Event()
-    monkeypatch.setattr(DocStore, "bring_into_memory", lambda _: is_read.set())
+    monkeypatch.setattr(DocStore, "warm_page_cache", lambda _: is_read.set())
     assert _load_model(app).space.provider == "embedded"
     assert is_read.wait(60)
     app.close()

@@ -19,7 +19,7 @@ from directory_indexer.indexing.status import StatusReport, WaitingVectors
 from directory_indexer.parsing.outcomes import ParseRequest
 from directory_indexer.ranking.candidates import Excerpt, Explanation
 from directory_indexer.search.file_texts import FileText
-from directory_indexer.search.requests import Hit, OnDisk, SearchRequest, SearchResult
+from directory_indexer.search.requests import DiskChange, Hit, SearchRequest, SearchResult
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 from directory_indexer.storage.documents.statistics import DirectoryStatus, FileCounts, IndexSummary
 from directory_indexer.walk import IgnoredPath
@@ -135,7 +135,7 @@ def file_text() -> FileText:
     text = "one\ntwo\nthree\n"
     chunks = (Chunk(0, text, 3, 0, len(text), 1, 3),)
     path = file_path("/home/ann/notes/count.txt")
-    return FileText(path, FileFacts("text"), text, 1, 3, 9, 4, chunks, on_disk=OnDisk.CHANGED)
+    return FileText(path, FileFacts("text"), text, 1, 3, 9, 4, chunks, on_disk=DiskChange.CHANGED)
 
 
 @pytest.fixture

@@ -54,12 +54,12 @@ from directory_indexer.integrations.exporting import named_format
 from directory_indexer.integrations.exporting.exporter import ExportReport
 from directory_indexer.matching import PatternOptions
 from directory_indexer.search.file_texts import FileText
-from directory_indexer.search.grep import GrepLine, GrepMatches, GrepRequest
-from directory_indexer.search.issue_localisation import Located, Spot
+from directory_indexer.search.grep import FileMatches, GrepLine, GrepRequest
+from directory_indexer.search.issue_localisation import LocateResult, Spot
 from directory_indexer.search.outlines import Entry, Outline
 from directory_indexer.search.requests import Hit, SearchResult
 from directory_indexer.search.symbol_source import Definition
-from directory_indexer.search.symbols import Caller, FoundDefinition, FoundSymbol, Use, Uses, symbol_request
+from directory_indexer.search.symbols import Caller, DefinitionLocation, SymbolResult, Use, Uses, symbol_request
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.registry.keys import Key
 from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from directory_indexer.storage.documents.statistics import IndexSummary
 
 GREP = GrepRequest(PatternOptions((r"bak\w+",)))
-FOUND = GrepMatches(
+FOUND = FileMatches(
     file_path("/home/ann/notes/bread.md"), "markdown", (GrepLine(12, "It is baked with steam,", spans=((6, 11),)),), 1
 )
 START = parse_cursor("", question=["bake"])
@@ -109,11 +109,13 @@ def text_of(n_lines: int, line: str = "word " * 20) -> FileText:
     return FileText(path, FileFacts("text"), text, 1, n_lines, n_lines, n_lines, chunks, on_disk=None)
 
 
-def _symbol() -> FoundSymbol:
+def _symbol() -> SymbolResult:
     app, store = file_path("/home/ann/shop/app.py"), file_path("/home/ann/shop/store.py")
-    definition = FoundDefinition(store, Definition("open", "method", 12, 20, "Store"), "def open(self, path):", False)
+    definition = DefinitionLocation(
+        store, Definition("open", "method", 12, 20, "Store"), "def open(self, path):", False
+    )
     doubtful = Use(9, "other.open(path)", "call", "same name in another scope")
-    return FoundSymbol(
+    return SymbolResult(
         symbol_request("Store.open", depth=1),
         (definition,),
         (Uses(app, "main", 4, (Use(6, "store.open(path)", "call"), doubtful)),),
@@ -123,9 +125,9 @@ def _symbol() -> FoundSymbol:
     )
 
 
-def _located() -> Located:
+def _located() -> LocateResult:
     spot = Spot(file_path("/home/ann/shop/store.py"), 12, 20, "Store > open", "frame, line 14", 96)
-    return Located((spot,), (), ())
+    return LocateResult((spot,), (), ())
 
 
 def _outline() -> Outline:
