@@ -38,9 +38,9 @@ with lazily:
     from directory_indexer.parsing.worker import is_memory_limited
     from directory_indexer.ranking.language_table import language_of_document
     from directory_indexer.secrets.recovery_codes import (
-        is_harmless,
-        kind_of_file_with_one_secret,
         kind_of_secret_container,
+        kind_of_single_secret_file,
+        may_be_indexed,
     )
     from directory_indexer.secrets.redaction import RedactedDocument, redact_document
 
@@ -154,8 +154,12 @@ def extract_redacted(
     document = extract()
     name = os.path.basename(path)
     redaction = redact_document(document, name)
-    kind = redaction.kind_of_all or kind_of_file_with_one_secret(name, document.text)
-    if kind is None and (likely := likely_secret_kind(path)) and not is_harmless(likely, document, redaction.n_masked):
+    kind = redaction.whole_file_kind or kind_of_single_secret_file(name, document.text)
+    if (
+        kind is None
+        and (likely := likely_secret_kind(path))
+        and not may_be_indexed(likely, document, redaction.n_masked)
+    ):
         kind = likely
     if kind:
         raise SkipFileError(SkipReason.SECRET, kind)

@@ -12,15 +12,15 @@ from directory_indexer.secrets.rule_engine import (
     SHELL_KINDS,
     TOKEN,
     Detector,
+    FunctionRule,
     LazyPattern,
-    Procedure,
     Rule,
     SecretSpan,
     line_start,
 )
 from directory_indexer.secrets.value_classification import (
     is_certainly_password,
-    is_no_literal_secret,
+    is_non_secret_value,
     may_be_chosen_password,
     may_be_password,
     may_be_password_argument,
@@ -56,14 +56,14 @@ def _login_option_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the password in `--user name:…`, and in Windows commands for shares and accounts."""
     for match in chain(_USER_OPTION.finditer(text), _WINDOWS_SHARE.finditer(text)):
         is_login = "/user:" in match[0] or match[0].startswith("--")
-        is_sure = is_login and not is_no_literal_secret(match[1].rstrip(_CLOSING)) and not _IDS.search(match[0])
+        is_sure = is_login and not is_non_secret_value(match[1].rstrip(_CLOSING)) and not _IDS.search(match[0])
         if may_be_password_argument(match[1]) or is_sure:
             yield SecretSpan(*match.span(1), PASSWORD)
 
 
 def _is_certain(before: str, value: str) -> bool:
     """Whether an argument is a password, whatever it looks like, because of the program and option before it."""
-    return not is_no_literal_secret(value.rstrip(_CLOSING)) and _PASSWORD_OPTION.search(before) is not None
+    return not is_non_secret_value(value.rstrip(_CLOSING)) and _PASSWORD_OPTION.search(before) is not None
 
 
 _CLOSING: Final = "`.,;:)]"
@@ -109,13 +109,13 @@ _WINDOWS_SHARE: Final = LazyPattern(
 
 _WORD: Final = r"(?:\"[^\"\n]{1,80}+\"|'[^'\n]{1,80}+'|[^\s\"'-][^\s\"']{0,80}+)"
 _OPTIONS: Final = r"(?:[ ]-{1,2}[\w=./-]{1,40}+){0,6}?"
-_COMMAND_MARKS: Final = (
+_COMMAND_LITERALS: Final = (
     *"htpasswd mosquitto_passwd rabbitmqctl wpa_passphrase mysqladmin setairportnetwork obscure".split(),
     *("reset-admin-password", "wifi connect", "net user"),
 )
 COMMAND_RULES: Final[tuple[Detector, ...]] = (
-    Procedure((" -u", " -p", " -a", " -w", " -b", " -k"), _option_spans, kinds=None),
-    Procedure(("-user", "net use"), _login_option_spans),
+    FunctionRule((" -u", " -p", " -a", " -w", " -b", " -k"), _option_spans, kinds=None),
+    FunctionRule(("-user", "net use"), _login_option_spans),
     Rule(  # plain text that PowerShell converts to a secure string
         ("convertto-",),
         r"ConvertTo-[Ss]ecure[Ss]tring\s{1,8}(?:-String\s{1,8})?[\"']([^\"'\n]{1,200}+)[\"']",
@@ -168,7 +168,7 @@ COMMAND_RULES: Final[tuple[Detector, ...]] = (
         kinds=SHELL_KINDS | SETTINGS_KINDS,
     ),
     Rule(  # `htpasswd -b FILE USER PASSWORD`
-        _COMMAND_MARKS,
+        _COMMAND_LITERALS,
         r"(?:"
         rf"(?:htpasswd|mosquitto_passwd){_OPTIONS}[ ]-\w{{0,4}}b\w{{0,4}}(?:[ ]{_WORD}){{2}}"
         rf"|htpasswd{_OPTIONS}[ ]-\w{{0,4}}n\w{{0,4}}[ ]{_WORD}"

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 
 from directory_indexer.secrets.command_lines import COMMAND_RULES
 from directory_indexer.secrets.formats import FORMAT_RULES
-from directory_indexer.secrets.keyword_context import MESSAGE_RULES, row_message_spans, spans_after_keyword
-from directory_indexer.secrets.prose_rules import PROSE_RULES, sentence_spans
+from directory_indexer.secrets.keyword_context import MESSAGE_RULES, csv_message_spans, spans_after_keyword
+from directory_indexer.secrets.prose_rules import PROSE_RULES, prose_spans
 from directory_indexer.secrets.recovery_codes import RECOVERY_RULES, bip39_phrase_spans
 from directory_indexer.secrets.rule_engine import (
     NON_CODE_KINDS,
@@ -19,8 +19,8 @@ from directory_indexer.secrets.rule_engine import (
     SETTINGS_KINDS,
     TOKEN,
     Detector,
+    FunctionRule,
     LazyPattern,
-    Procedure,
     Rule,
     SecretSpan,
     line_start,
@@ -28,30 +28,30 @@ from directory_indexer.secrets.rule_engine import (
 from directory_indexer.secrets.tables import TABLE_RULES
 from directory_indexer.secrets.tokens import KEY_RULES, PRIVATE_KEY
 from directory_indexer.secrets.value_classification import (
-    Shape,
+    Likeness,
     is_certainly_password,
     is_literal,
     is_strong,
     may_be_chosen_password,
     may_be_password,
-    shape_of,
+    password_likeness,
     word_span,
 )
 from directory_indexer.secrets.vendor_formats import SYSTEM_RULES
 
 
-def rule_spans(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
+def rule_spans(text: str, lowered: str, literals: frozenset[str], kind: str) -> Iterator[SecretSpan]:
     """Yield secrets by their format and context; `lowered` is the text in lower case."""
     if kind in PROSE_OR_UNKNOWN_KINDS:
-        yield from sentence_spans(text, lowered, marks)
-        yield from spans_after_keyword(text, lowered, marks, kind)
+        yield from prose_spans(text, lowered, literals)
+        yield from spans_after_keyword(text, lowered, literals, kind)
     is_code = kind not in PROSE_OR_UNKNOWN_KINDS and kind not in SETTINGS_KINDS
-    if not is_code or not marks.isdisjoint(_SEED_MARKS):
+    if not is_code or not literals.isdisjoint(_SEED_LITERALS):
         yield from bip39_phrase_spans(text, is_code=is_code)
     if kind == "csv":
-        yield from row_message_spans(text)
+        yield from csv_message_spans(text)
     for rule in _rules_of(kind):
-        if not (rule.marks and marks.isdisjoint(rule.marks)):
+        if not (rule.literals and literals.isdisjoint(rule.literals)):
             yield from rule.find(text)
 
 
@@ -61,19 +61,19 @@ def _rules_of(kind: str) -> tuple[Detector, ...]:
 
 
 class _CredentialPair(NamedTuple):
-    """A position of passwords, the required context before it, and the required shape."""
+    """A position of passwords, the required context before it, and the required likeness."""
 
     pattern: LazyPattern
     before: LazyPattern | None
-    needed: Shape
+    needed: Likeness
 
     def find(self, text: str) -> Iterator[SecretSpan]:
         """Yield the passwords in this position."""
         may_be_easy = self.before in (None, _LABELLED) and _TITLE.match(text) is not None
-        needed = Shape.CHOSEN if may_be_easy else self.needed
+        needed = Likeness.CHOSEN if may_be_easy else self.needed
         for match in self.pattern.finditer(text):
             start, end = word_span(match)
-            if shape_of(text[start:end]) < needed:
+            if password_likeness(text[start:end]) < needed:
                 continue
             line = line_start(text, match.start(), _MAX_BEFORE)
             if self.before is None or self.before.search(text, line, match.start()):
@@ -103,18 +103,18 @@ _BEHIND_HOST: Final = (
     rf"ssh[ ](?:-\w[ ]\S{{1,60}}[ ]){{0,4}}[\w.-]{{1,40}}@[\w.-]{{1,80}}[ \t]{{1,4}}[(\[#/|-]{{1,2}}[ ]?{_WORD}"
 )
 _PAIRS: Final = (
-    ("@", _BEHIND_ADDRESS, None, Shape.HARD),
-    ("@", rf"{_ADDRESS}:{_WORD}", LazyPattern(r"(?:\A|\n)?[\w.+-]{1,64}\Z"), Shape.CHOSEN),
-    (" / ", rf"[ ]/[ ][\"'`]?{_WORD}", _USER, Shape.CHOSEN),
-    (" / ", rf"[ ]/[ ][\"'`]?{_WORD}", _LABELLED, Shape.HARD),
-    (" - ", rf"[ ]-[ ][\"'`]?{_WORD}", _LABELLED, Shape.HARD),
-    (" -- ", rf"[ ]--[ ][\"'`]?{_WORD}", _LABELLED, Shape.HARD),
-    ("\nroot:", rf"\nroot:{_WORD}", None, Shape.CHOSEN),
-    ("\nadmin:", rf"\nadmin:{_WORD}", None, Shape.CHOSEN),
-    ("\np: ", rf"\np:[ ]{_WORD}", LazyPattern(r"(?i)\n?u(?:ser|sr)?:[ ][^\n]{1,64}\Z"), Shape.CHOSEN),
-    ("ssh ", _BEHIND_HOST, None, Shape.HARD),
+    ("@", _BEHIND_ADDRESS, None, Likeness.HARD),
+    ("@", rf"{_ADDRESS}:{_WORD}", LazyPattern(r"(?:\A|\n)?[\w.+-]{1,64}\Z"), Likeness.CHOSEN),
+    (" / ", rf"[ ]/[ ][\"'`]?{_WORD}", _USER, Likeness.CHOSEN),
+    (" / ", rf"[ ]/[ ][\"'`]?{_WORD}", _LABELLED, Likeness.HARD),
+    (" - ", rf"[ ]-[ ][\"'`]?{_WORD}", _LABELLED, Likeness.HARD),
+    (" -- ", rf"[ ]--[ ][\"'`]?{_WORD}", _LABELLED, Likeness.HARD),
+    ("\nroot:", rf"\nroot:{_WORD}", None, Likeness.CHOSEN),
+    ("\nadmin:", rf"\nadmin:{_WORD}", None, Likeness.CHOSEN),
+    ("\np: ", rf"\np:[ ]{_WORD}", LazyPattern(r"(?i)\n?u(?:ser|sr)?:[ ][^\n]{1,64}\Z"), Likeness.CHOSEN),
+    ("ssh ", _BEHIND_HOST, None, Likeness.HARD),
 )
-"""Mark, position, context and shape."""
+"""Literal, position, context and likeness."""
 
 
 def _contains_key(value: str) -> bool:
@@ -124,8 +124,8 @@ def _contains_key(value: str) -> bool:
 
 def _is_uncommon(value: str) -> bool:
     """Whether a password is more than a word and a number in one case."""
-    shape = shape_of(value)
-    return shape >= Shape.HARD or (shape == Shape.CHOSEN and not value.islower() and not value.isupper())
+    likeness = password_likeness(value)
+    return likeness >= Likeness.HARD or (likeness == Likeness.CHOSEN and not value.islower() and not value.isupper())
 
 
 _ARGUMENT: Final = r"(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+'|[\w.$>\[\]-]{1,60}+(?:\(\))?)"
@@ -137,8 +137,8 @@ _CONNECT: Final = (
 _SCRIPTS: Final = frozenset(("javascript", "typescript"))
 _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
     *(
-        Procedure((mark,), _CredentialPair(LazyPattern(pattern), *rest).find, PROSE_OR_UNKNOWN_KINDS)
-        for mark, pattern, *rest in _PAIRS
+        FunctionRule((literal,), _CredentialPair(LazyPattern(pattern), *rest).find, PROSE_OR_UNKNOWN_KINDS)
+        for literal, pattern, *rest in _PAIRS
     ),
     Rule(("ls0tls1crudjti",), r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66,40000}+={0,2}", _contains_key, PRIVATE_KEY, group=0),
     Rule((":::",), r":[0-9]{3,10}:(?:[0-9A-Fa-f]{32}|\*{0,32}):([0-9A-Fa-f]{32}):::", kind="password hash"),  # Windows
@@ -158,8 +158,11 @@ _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
         reach=106,
     ),
     *(  # `session.login(user, "…")` and `auth=(user, "…")`
-        Rule(marks, pattern, may_be_password, kinds=kinds)
-        for marks, kinds in (((".login(",), NON_CODE_KINDS), ((".login(", "auth=", "auth = ("), frozenset(("python",))))
+        Rule(literals, pattern, may_be_password, kinds=kinds)
+        for literals, kinds in (
+            ((".login(",), NON_CODE_KINDS),
+            ((".login(", "auth=", "auth = ("), frozenset(("python",))),
+        )
         for pattern in (
             rf"\.login\(\s{{0,20}}{_ARGUMENT}\s{{0,4}},\s{{0,20}}{_LAST}",
             r"\.login\([^()\n]{0,80}?key ?= ?[\"']([^\"'\n\\]{20,200}+)[\"']",
@@ -168,21 +171,21 @@ _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
     ),
     *(  # `connect("network", "…")`, `Connection(host, user, "…")`
         Rule(
-            marks,
+            literals,
             rf"(?:onnect|onnection|database|begin)\((?:\s{{0,20}}{_ARGUMENT}\s{{0,4}},){{{n_before}}}\s{{0,20}}"
             r"[\"']([^\"'\s\\]{6,128}+)[\"']\s{0,4}[,)]",
             _is_uncommon,
             kinds=frozenset(kinds.split()),
         )
-        for marks, kinds in (
+        for literals, kinds in (
             ((".connect(", "connection("), "python"),
             ((".connect(", ":connect(", ".begin(", "database("), "cpp arduino matlab lua"),
         )
         for n_before in (1, 2, 3)
     ),
     *(  # `connect(host, user, "…")` and `new PDO(source, user, "…")`
-        Rule(marks, _CONNECT, may_be_chosen_password, kinds=frozenset(kinds.split()))
-        for marks, kinds in (
+        Rule(literals, _CONNECT, may_be_chosen_password, kinds=frozenset(kinds.split()))
+        for literals, kinds in (
             (("getconnection(",), "java kotlin scala"),
             (("plainauth(",), "go"),
             (("dbi->connect",), "perl"),
@@ -213,5 +216,5 @@ RULES: Final[tuple[Detector, ...]] = (
     *(*FORMAT_RULES, *COMMAND_RULES, *KEY_RULES, *RECOVERY_RULES, *SYSTEM_RULES, *TABLE_RULES),
     *(*PROSE_RULES, *MESSAGE_RULES, *_CONTEXT_RULES),
 )
-_SEED_MARKS: Final = ("mnemonic", "seed", "phrase", "wallet", "words")
-RULE_MARKS: Final = (*(mark for rule in RULES for mark in rule.marks), *_SEED_MARKS)
+_SEED_LITERALS: Final = ("mnemonic", "seed", "phrase", "wallet", "words")
+RULE_LITERALS: Final = (*(literal for rule in RULES for literal in rule.literals), *_SEED_LITERALS)

@@ -13,15 +13,15 @@ from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     TOKEN,
     Detector,
+    FunctionRule,
     LazyPattern,
     NameKind,
-    Procedure,
     Rule,
     SecretSpan,
     line_start,
 )
 from directory_indexer.secrets.secret_names import is_certain_secret_name, repeats_name, secret_kind_of_name
-from directory_indexer.secrets.tables import NOTE, USER, is_note_column
+from directory_indexer.secrets.tables import NOTE_KIND, USER_COLUMN, is_note_column
 from directory_indexer.secrets.value_classification import (
     is_literal,
     is_password,
@@ -115,7 +115,7 @@ _FALLBACKS: Final = (
 
 
 _MIN_CHARACTERS: Final = 8
-_UNIX_MARKS: Final = (
+_UNIX_LITERALS: Final = (
     "$p$ $h$ $2 $apr1$ $1$ $5$ $6$ $sha1$ $7$ $md5$ $y$ $gy$ $argon2 sha256$ $s$ $8$ $9$ $dcc2$ $scrypt $pbkdf2 $bcrypt"
 )
 _UNIX: Final = (
@@ -134,7 +134,7 @@ _LDAP: Final = (
     r"|(?:PLAIN|CLEAR(?:TEXT)?)\}[^\s:]{8,128}+)"
 )
 _HASHES: Final = (
-    (_UNIX_MARKS, _UNIX),
+    (_UNIX_LITERALS, _UNIX),
     ("{sha {ssha {md5 {smd5 {crypt {plain} {clear", _LDAP),
     ("scram-sha-", r"SCRAM-SHA-\d{1,3}\$\d{1,8}:[\w+/=]{8,120}+\$[\w+/=]{20,120}+:[\w+/=]{20,120}+"),  # PostgreSQL
     ("scrypt:", r"scrypt(?::\d{1,8}){3}\$[\w+/.=-]{4,64}+\$[0-9a-f]{40,128}"),  # Werkzeug
@@ -144,7 +144,7 @@ _HASHES: Final = (
     ("0x0100 0x0200", r"0x0[12]00[0-9A-Fa-f]{48,136}(?![0-9A-Fa-f])"),  # SQL Server
     ('"md5', r"md5[0-9a-f]{32}(?<=\"[ ]\"md5[0-9a-f]{32})(?=\")"),  # PgBouncer
 )
-"""Marks of each format, and its pattern."""
+"""Literals of each format, and its pattern."""
 
 
 def _database_account_spans(text: str) -> Iterator[SecretSpan]:
@@ -205,7 +205,7 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
     }
     if not secret_columns or len(columns) == len(secret_columns):
         return
-    is_login = any(USER.search(column) for at, column in enumerate(columns) if at not in secret_columns)
+    is_login = any(USER_COLUMN.search(column) for at, column in enumerate(columns) if at not in secret_columns)
     is_vault = is_login and NameKind.PASSWORD in secret_columns.values()
     notes = {at for at, column in enumerate(columns) if is_vault and is_note_column(column)}
     at = 0
@@ -216,7 +216,7 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
         if at in secret_columns and _is_field(value, secret_columns[at], is_login=is_login):
             yield SecretSpan(start, start + len(value), secret_columns[at].value)
         elif (at in notes or (notes and at >= len(columns))) and value:
-            yield SecretSpan(start, start + len(value), NOTE)
+            yield SecretSpan(start, start + len(value), NOTE_KIND)
         at = 0 if match[2] == "\n" else at + 1
 
 
@@ -281,20 +281,20 @@ def _has_distinct_words(value: str) -> bool:
 
 _MIN_SEED_WORDS: Final = 10
 HASH_RULES: Final = tuple(
-    Rule(tuple(marks.split()), pattern, _is_hash, "password hash", None, group=0) for marks, pattern in _HASHES
+    Rule(tuple(literals.split()), pattern, _is_hash, "password hash", None, group=0) for literals, pattern in _HASHES
 )
 FORMAT_RULES: Final[tuple[Detector, ...]] = (
     *HASH_RULES,
-    Procedure(("://",), _url_spans, None),
-    Procedure(("@tcp(", "@unix("), _driver_spans, None),
-    Procedure(
+    FunctionRule(("://",), _url_spans, None),
+    FunctionRule(("@tcp(", "@unix("), _driver_spans, None),
+    FunctionRule(
         ("password=", "passwd=", "pwd=", "accountkey=", "sharedaccesskey=", "sharedsecret="), _connection_spans, None
     ),
-    Procedure(("${", "process.env."), _default_value_spans, None),
-    Procedure(("-us",), _mailchimp_key_spans, None),
-    Procedure(("secret",), _manifest_spans, None),
-    Procedure(("identified",), _database_account_spans, None),
-    Procedure((), _export_spans, None),
+    FunctionRule(("${", "process.env."), _default_value_spans, None),
+    FunctionRule(("-us",), _mailchimp_key_spans, None),
+    FunctionRule(("secret",), _manifest_spans, None),
+    FunctionRule(("identified",), _database_account_spans, None),
+    FunctionRule((), _export_spans, None),
     Rule(  # keys of Azure accounts in client constructors: `StorageSharedKeyCredential(name, "…")`
         ("credential", "cosmosclient", "cosmos_client", "account_key", "storage_key", "shared_key"),
         r"[\"'`]([A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=)[\"'`]",

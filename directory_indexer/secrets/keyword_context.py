@@ -15,13 +15,19 @@ from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     SETTINGS_KINDS,
     Detector,
+    FunctionRule,
     LazyPattern,
-    Procedure,
     SecretSpan,
     line_start,
-    lower_in_place,
+    lower_preserving_length,
 )
-from directory_indexer.secrets.value_classification import Shape, is_phrase, may_be_chosen_password, shape_of, word_span
+from directory_indexer.secrets.value_classification import (
+    Likeness,
+    is_phrase,
+    may_be_chosen_password,
+    password_likeness,
+    word_span,
+)
 
 _EXPLAINING_KINDS: Final = frozenset(
     "asciidoc bibtex epub fictionbook html latex man markdown notebook restructuredtext svg textile typst wiki".split()
@@ -32,11 +38,11 @@ _NOTE_KINDS: Final = frozenset("text email emlx msg doc docx odt rtf pdf pages c
 """Kinds of texts in which people share passwords."""
 
 
-def spans_after_keyword(text: str, lowered: str, marks: frozenset[str], kind: str) -> Iterator[SecretSpan]:
-    """Yield the passwords after keywords; `lowered` is the text in lower case, `marks` has the keyword stems in it."""
+def spans_after_keyword(text: str, lowered: str, literals: frozenset[str], kind: str) -> Iterator[SecretSpan]:
+    """Yield the passwords after keywords; `lowered` is the text in lower case, `literals` the stems in it."""
     is_note, size, read_until = kind not in _EXPLAINING_KINDS or _GREETING.match(text) is not None, len(text), 0
     for mention, following in pairwise(
-        (*_mentions_without_vague_repeats(text, lowered, marks), KeywordMention(size, size, is_vague=True))
+        (*_mentions_without_vague_repeats(text, lowered, literals), KeywordMention(size, size, is_vague=True))
     ):
         # The text between two mentions is read once, however many there are.
         line = _REST.match(text, mention.end, max(following.start, mention.end))
@@ -46,7 +52,7 @@ def spans_after_keyword(text: str, lowered: str, marks: frozenset[str], kind: st
         if is_note and not mention.is_vague:
             yield from _spans_after_label(text, mention, line, kind)
         if text[line.end() : line.end() + 1] in _ENDS:
-            yield from _spans_below(text, line, Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD)
+            yield from _spans_below(text, line, Likeness.CHOSEN if is_note and not mention.is_vague else Likeness.HARD)
             if mention.start >= read_until and _is_heading(text, mention, line):
                 entries = list(_entries(text, line.end()))
                 # A list is read once, even if its entries contain keywords.
@@ -54,10 +60,10 @@ def spans_after_keyword(text: str, lowered: str, marks: frozenset[str], kind: st
                 yield from _spans_in_list(entries, is_note=is_note)
 
 
-def _mentions_without_vague_repeats(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
+def _mentions_without_vague_repeats(text: str, lowered: str, literals: frozenset[str]) -> Iterator[KeywordMention]:
     """Yield the mentions in order, without vague ones that follow a clear one closely on the same line."""
     last = KeywordMention(0, 0, is_vague=True)
-    for mention in sorted(keyword_mentions(text, lowered, marks)):
+    for mention in sorted(keyword_mentions(text, lowered, literals)):
         gap = text[last.end : mention.start] if mention.start - last.end < _NEAR else "\n"
         if not mention.is_vague or last.is_vague or "\n" in gap:
             yield mention
@@ -66,23 +72,23 @@ def _mentions_without_vague_repeats(text: str, lowered: str, marks: frozenset[st
 
 def _message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a JSON export."""
-    lowered = lower_in_place(text)
-    marks = _keyword_marks(lowered)
-    yield from spans_after_keyword(text, lowered, marks, "log" if _CONVERSATION.search(text) else "html")
-    for mention in keyword_mentions(text, lowered, marks):
+    lowered = lower_preserving_length(text)
+    literals = _keyword_literals(lowered)
+    yield from spans_after_keyword(text, lowered, literals, "log" if _CONVERSATION.search(text) else "html")
+    for mention in keyword_mentions(text, lowered, literals):
         if not mention.is_vague and (reply := _REPLY.match(text, mention.end)):
-            yield from _span_of_lone_word(reply, Shape.CHOSEN)
+            yield from _span_of_lone_word(reply, Likeness.CHOSEN)
 
 
-def row_message_spans(text: str) -> Iterator[SecretSpan]:
+def csv_message_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in messages of a CSV export, recognised by its header."""
     if _MESSAGE_HEADS.match(text):
-        lowered = lower_in_place(text)
-        yield from spans_after_keyword(text, lowered, _keyword_marks(lowered), "log")
+        lowered = lower_preserving_length(text)
+        yield from spans_after_keyword(text, lowered, _keyword_literals(lowered), "log")
 
 
-def _keyword_marks(lowered: str) -> frozenset[str]:
-    return frozenset(mark for mark in KEYWORD_MARKS if mark in lowered)
+def _keyword_literals(lowered: str) -> frozenset[str]:
+    return frozenset(literal for literal in KEYWORD_LITERALS if literal in lowered)
 
 
 def _values_on_line(text: str, mention: KeywordMention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
@@ -92,20 +98,22 @@ def _values_on_line(text: str, mention: KeywordMention, line: re.Match[str], *, 
         yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), PASSWORD)
         return
     spans = [word_span(word) for word in _WORD.finditer(text, *line.span())]
-    shapes = [shape_of(text[start:end]) for start, end in spans]
-    lowered_bar = Shape.HARD if Shape.RANDOM in shapes else Shape.RANDOM
-    for (start, end), shape in zip(spans, shapes, strict=True):
+    likenesses = [password_likeness(text[start:end]) for start, end in spans]
+    lowered_bar = Likeness.HARD if Likeness.RANDOM in likenesses else Likeness.RANDOM
+    for (start, end), likeness in zip(spans, likenesses, strict=True):
         gap = text[mention.end : start]
-        if shape >= min(lowered_bar, _required_shape(gap, mention, is_note=is_note)) and not EXAMPLE.search(gap):
+        if likeness >= min(
+            lowered_bar, _required_likeness(gap, mention, is_note=is_note)
+        ) and not EXAMPLE_INTRODUCTION.search(gap):
             yield SecretSpan(start, end, PASSWORD)
 
 
-def _required_shape(gap: str, mention: KeywordMention, *, is_note: bool) -> Shape:
-    """Return the shape that a word must have at this distance from a mention."""
+def _required_likeness(gap: str, mention: KeywordMention, *, is_note: bool) -> Likeness:
+    """Return the likeness that a word must have at this distance from a mention."""
     if _STATES_VALUE.fullmatch(gap):
-        return Shape.CHOSEN if is_note and not mention.is_vague else Shape.HARD
+        return Likeness.CHOSEN if is_note and not mention.is_vague else Likeness.HARD
     is_near = len(gap) < (_NEAR if is_note and not mention.is_vague else _NEXT)
-    return Shape.HARD if is_near else Shape.RANDOM
+    return Likeness.HARD if is_near else Likeness.RANDOM
 
 
 def _spans_after_label(text: str, mention: KeywordMention, rest: re.Match[str], kind: str) -> Iterator[SecretSpan]:
@@ -124,7 +132,7 @@ def _spans_after_label(text: str, mention: KeywordMention, rest: re.Match[str], 
         yield SecretSpan(*word, PASSWORD)
 
 
-def _spans_below(text: str, announcing: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
+def _spans_below(text: str, announcing: re.Match[str], needed: Likeness) -> Iterator[SecretSpan]:
     """Yield a word that is alone on one of the next lines, or alone in one of the next messages."""
     at, is_announced = announcing.end(), _ANNOUNCES.fullmatch(announcing[0]) is not None
     follows_question = _SPOKEN.match(text, line_start(text, announcing.start(), _MAX_ENTRY)) is not None
@@ -137,18 +145,20 @@ def _spans_below(text: str, announcing: re.Match[str], needed: Shape) -> Iterato
         if message := _ALONE.fullmatch(text, *line.span(1)):
             is_answer = message["speaker"] and follows_question
             if is_announced or message["dated"] or is_answer:
-                spans = [*_span_of_lone_word(message, needed if is_announced or message["dated"] else Shape.HARD)]
+                spans = [*_span_of_lone_word(message, needed if is_announced or message["dated"] else Likeness.HARD)]
         elif follows_question and _ANSWER.fullmatch(text, *line.span(1)):
             words = (word_span(word) for word in _WORD.finditer(text, *line.span(1)))
-            spans = [SecretSpan(*word, PASSWORD) for word in words if shape_of(text[slice(*word)]) >= Shape.HARD]
+            spans = [
+                SecretSpan(*word, PASSWORD) for word in words if password_likeness(text[slice(*word)]) >= Likeness.HARD
+            ]
         if spans:
             yield from spans
             return
 
 
-def _span_of_lone_word(message: re.Match[str], needed: Shape) -> Iterator[SecretSpan]:
+def _span_of_lone_word(message: re.Match[str], needed: Likeness) -> Iterator[SecretSpan]:
     start, end = word_span(message)
-    if shape_of(message.string[start:end]) >= needed:
+    if password_likeness(message.string[start:end]) >= needed:
         yield SecretSpan(start, end, PASSWORD)
 
 
@@ -184,7 +194,8 @@ def _spans_in_list(lines: Sequence[re.Match[str]], *, is_note: bool) -> Iterator
     for line in lines:
         if entry := _ENTRY.fullmatch(line.string, *line.span(1)):
             yield from _span_of_lone_word(
-                entry, Shape.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Shape.HARD
+                entry,
+                Likeness.CHOSEN if is_note and not _OTHER_LABEL.search(line[1]) else Likeness.HARD,
             )
 
 
@@ -289,11 +300,11 @@ class KeywordMention(NamedTuple):
     is_vague: bool
 
 
-def keyword_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator[KeywordMention]:
-    """Yield the words for passwords, stem by stem; `lowered` is the text in lower case, `marks` has the stems in it."""
-    for stem in KEYWORD_MARKS:
+def keyword_mentions(text: str, lowered: str, literals: frozenset[str]) -> Iterator[KeywordMention]:
+    """Yield the words for passwords, by stem; `lowered` is the text in lower case, `literals` the stems in it."""
+    for stem in KEYWORD_LITERALS:
         haystack, needle = (text, stem.upper()) if stem in _CAPITALS else (lowered, stem)
-        at = haystack.find(needle) if stem in marks else -1
+        at = haystack.find(needle) if stem in literals else -1
         while at >= 0:
             match = _KEYWORD.match(text, at)
             if match and not (match["short"] and at and _WORD_CHARACTER.match(text, at - 1)):
@@ -303,7 +314,7 @@ def keyword_mentions(text: str, lowered: str, marks: frozenset[str]) -> Iterator
 
 _CAPITALS: Final = ("pin", "puk")
 """Stems that mean a password only in capitals."""
-KEYWORD_MARKS: Final = (
+KEYWORD_LITERALS: Final = (
     *_CAPITALS,
     *"pass pw kennwort contrase clave parola senha wachtwoord heslo mdp adgangskode kodeord salasana lozink".split(),
     *"sifre psw pswd p/w haslo geslo parool psk zugang credential login wlan wi-fi wifi kw: ww: authcode".split(),
@@ -329,14 +340,14 @@ _KEYWORD: Final = LazyPattern(
     r"κωδικ\w{2,4}|סיסמ\w{1,3}|รหัสผ่าน|पासवर्ड|密[码碼]|口令|パスワード|パスコード|暗号化キー|暗証番号|비밀번호|암호|"
     r"السر|المرور|mật khẩu|clé wpa|clé (?:du )?wi-?fi"
 )
-EXAMPLE: Final = LazyPattern(
+EXAMPLE_INTRODUCTION: Final = LazyPattern(
     r"(?i)(?:^|\W)(?:such as|like|e\.[ ]?g\.?|for (?:example|instance)|example|z\. ?b\.|zum beispiel|beispiel|etwa|wie|"
     r"comme|par exemple|exemple|p\. ?ej\.|por ejemplo|ejemplo|zoals|bijvoorbeeld|per esempio|np\.)[:,]?[ ]?"
     r"[\s*\"'`„“«(]{0,4}\Z"
 )
 """Text before a value that is given as an example."""
 MESSAGE_RULES: Final[tuple[Detector, ...]] = (
-    Procedure(
+    FunctionRule(
         (
             *('"text"', '"body"', '"content"', '"message"', '"messages"', '"notes"', '"note"'),
             *("<sms", "<mms", "<message ", "<msg "),

@@ -45,12 +45,14 @@ from directory_indexer.secrets.secret_names import (
 from directory_indexer.secrets.value_classification import is_password, is_phrase, is_placeholder, is_random, is_strong
 
 
-def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, file_name: str = "") -> Iterator[SecretSpan]:
-    """Yield the values after names of secrets; `lowered` is the text in lower case."""
+def named_value_spans(
+    text: str, lowered: str, literals: frozenset[str], kind: str, file_name: str = ""
+) -> Iterator[SecretSpan]:
+    """Yield the values of names that indicate a secret; `lowered` is the text in lower case."""
     is_translated = is_translation(text, file_name)
     if kind == "text" and _XML.match(text):
         kind = "xml"  # configuration files of .NET
-    for stem in _stems(marks, kind):
+    for stem in _stems(literals, kind):
         end = masked_end = n_nested = 0
         for at in stem.finditer(lowered):
             # A hostile text can nest names in values without end.
@@ -63,11 +65,11 @@ def named_spans(text: str, lowered: str, marks: frozenset[str], kind: str, file_
                 yield span
 
 
-def _stems(marks: frozenset[str], kind: str) -> Iterator[LazyPattern]:
-    """Yield the name patterns whose marks are in a text, including other languages; code is mostly in English."""
-    yield from (stem for words, stem in _STEMS.items() if not marks.isdisjoint(words))
+def _stems(literals: frozenset[str], kind: str) -> Iterator[LazyPattern]:
+    """Yield the name patterns whose literals are in a text, including other languages; code is mostly in English."""
+    yield from (stem for words, stem in _STEMS.items() if not literals.isdisjoint(words))
     if kind in PROSE_OR_UNKNOWN_KINDS or kind in SETTINGS_KINDS:
-        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in marks)
+        yield from (stem for word, stem in _FOREIGN_STEMS.items() if word in literals)
 
 
 def _span(text: str, match: re.Match[str], kind: str, *, is_translated: bool) -> SecretSpan | None:
@@ -245,8 +247,8 @@ _VALUE_MAY_FOLLOW: Final = r"""(?=
       | \}? [ \t]{1,40} (?:--plaintext[ ])? (?:["'`]|\S{0,64}?\d)
     ))"""
 _STEMS: Final = {
-    marks: LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE)
-    for marks, stem in (
+    literals: LazyPattern(stem + _VALUE_MAY_FOLLOW, re.VERBOSE)
+    for literals, stem in (
         (("token", "key", "psk"), r"k(?:(?<=tok)en|ey|(?<=psk))"),
         (("pass",), "pass"),
         (("pw",), "pw"),
@@ -267,7 +269,7 @@ _FOREIGN_STEMS: Final = {
         "lösenord adgangskode kodeord salasana jelszó lozinka paßwort slaptažod"
     ).split()
 }
-NAME_MARKS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
+NAME_LITERALS: Final = (*chain.from_iterable(_STEMS), *_FOREIGN_STEMS)
 
 _VALUE: Final = LazyPattern(
     r"""
@@ -312,8 +314,8 @@ _UNREAD_KINDS: Final = frozenset("bibtex css csv diff log sql subtitles svg tsv 
 """Kinds of files that consist of random values: rows of data, records of events."""
 
 
-def unnamed_spans(text: str, kind: str) -> Iterator[SecretSpan]:
-    """Yield random values that follow a name."""
+def random_value_spans(text: str, kind: str) -> Iterator[SecretSpan]:
+    """Yield random values after any name, whether or not the name indicates a secret."""
     if kind in _UNREAD_KINDS:
         return
     values: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -1,4 +1,4 @@
-"""Secrets stated in prose, and in files whose name or title announces secrets.
+"""Secrets stated in prose, and in files whose name or title says that they contain secrets.
 
 Prose is notes, letters, chats and set-up messages. Sentences mention many passwords and contain few, so a value in one
 must be stronger than a value in settings. In a file called secrets, or a list of passwords, labels need not be names of
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from directory_indexer.secrets.keyword_context import EXAMPLE
+from directory_indexer.secrets.keyword_context import EXAMPLE_INTRODUCTION
 from directory_indexer.secrets.rule_engine import (
     PASSWORD,
     PROSE_KINDS,
@@ -20,8 +20,8 @@ from directory_indexer.secrets.rule_engine import (
     SETTINGS_KINDS,
     TOKEN,
     Detector,
+    FunctionRule,
     LazyPattern,
-    Procedure,
     Rule,
     SecretSpan,
     line_start,
@@ -39,17 +39,17 @@ from directory_indexer.secrets.value_classification import (
 _PASSWORD_WORDS: Final = tuple("pass kennwort contrase clave parola senha wachtwoord hasło пароль".split())
 """Stems of words for a password, in lower case."""
 _KEY_WORDS: Final = tuple("key token secret schlüssel clé".split())
-SENTENCE_MARKS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
+SENTENCE_LITERALS: Final = (*_PASSWORD_WORDS, *_KEY_WORDS, "wifi:")
 
 
-def sentence_spans(text: str, lowered: str, marks: frozenset[str]) -> Iterator[SecretSpan]:
-    """Yield the passwords stated in sentences, or announced by one and alone on a line below."""
+def prose_spans(text: str, lowered: str, literals: frozenset[str]) -> Iterator[SecretSpan]:
+    """Yield the passwords stated in sentences, or on a line of their own below such a sentence."""
     for word in (*_PASSWORD_WORDS, *_KEY_WORDS):
-        at = lowered.find(word) if word in marks else -1
+        at = lowered.find(word) if word in literals else -1
         while at >= 0:
             yield from _stated_spans(text, at, word)
             at = lowered.find(word, at + len(word))
-    for match in _NETWORK_CODE.finditer(text) if "wifi:" in marks else ():
+    for match in _NETWORK_CODE.finditer(text) if "wifi:" in literals else ():
         if not is_placeholder(match[1]):
             yield SecretSpan(*match.span(1), PASSWORD)
 
@@ -63,7 +63,7 @@ def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
         return
     start, end = line_start(text, at, _MAX_BEFORE), subject.end()
     if (match := _STATEMENT.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
-        value = match["value"].rstrip(_MARKS)
+        value = match["value"].rstrip(_LITERALS)
         yield SecretSpan(match.start("value"), match.start("value") + len(value), PASSWORD)
     elif (announced := _ANNOUNCEMENT.match(text, end)) and is_strong(announced[1]):
         yield SecretSpan(*announced.span(1), TOKEN)
@@ -84,8 +84,8 @@ def _stated_number_spans(text: str, subject: re.Match[str]) -> Iterator[SecretSp
 
 def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
     """Whether a value is a secret, given its keyword: keys are generated; passwords are chosen by people."""
-    value, is_quoted = match["value"].rstrip(_MARKS), bool(match["quote"])
-    if EXAMPLE.search(before):
+    value, is_quoted = match["value"].rstrip(_LITERALS), bool(match["quote"])
+    if EXAMPLE_INTRODUCTION.search(before):
         return False
     if word in _KEY_WORDS and not (word == "secret" and is_quoted):
         return _GENERATED.fullmatch(value) is not None and is_strong(value) and _PUBLIC.search(before) is None
@@ -95,7 +95,7 @@ def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
     return len(value) >= _MIN_STATED and is_hard and is_password(value) and _TECHNICAL_WORD.search(value) is None
 
 
-_MARKS: Final = ".,;:)"
+_LITERALS: Final = ".,;:)"
 _MIN_STATED: Final = 8
 _MAX_BEFORE: Final = 60
 _PUBLIC: Final = LazyPattern(
@@ -178,7 +178,7 @@ PROSE_RULES: Final[tuple[Detector, ...]] = (
             rf" {word} [\"'`„“«]?(?=[!-~]{{0,40}}\d)([!-~]{{8,64}}+)",
             _is_no_product,
             kinds=PROSE_OR_UNKNOWN_KINDS,
-            closing=_MARKS,
+            closing=_LITERALS,
             before=r"(?:(?:[gG]ets?|[lL]ogs?|[sS]igns?)[ ](?:in|on)|[uU]nlocks?(?:[ ]it)?|ommst[ ]du|ommt[ ]man|"
             r"nmelden|inloggen|onnecte[rz]?)(?![^\W\d_])[^\n.,;:!?]{0,50}\Z",
             reach=_MAX_BEFORE,
@@ -209,7 +209,7 @@ PROSE_RULES: Final[tuple[Detector, ...]] = (
         )
         for group in (1, 2)
     ),
-    Procedure(("code", "código", "codice", "combination", " pin "), _entry_code_spans),
+    FunctionRule(("code", "código", "codice", "combination", " pin "), _entry_code_spans),
 )
 
 
@@ -217,8 +217,8 @@ _READ_KINDS: Final = PROSE_KINDS - frozenset("html man latex numbers ods xls xls
 """Kinds of files in which people keep lists of passwords, one per line."""
 
 
-def titled_spans(text: str, kind: str, file_name: str) -> Iterator[SecretSpan]:
-    """Yield the secrets of a file whose name or first line announces them."""
+def spans_in_titled_file(text: str, kind: str, file_name: str) -> Iterator[SecretSpan]:
+    """Yield the secrets of a file whose name or first line says that it contains some, such as `passwords.txt`."""
     if kind in SETTINGS_KINDS:
         if _SECRETS_NAME.fullmatch(file_name) and not _MANIFEST.search(text):
             yield from _literal_value_spans(text)

@@ -17,8 +17,8 @@ from directory_indexer.secrets.rule_engine import (
     PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     Detector,
+    FunctionRule,
     LazyPattern,
-    Procedure,
     Rule,
     SecretSpan,
 )
@@ -28,16 +28,16 @@ from directory_indexer.secrets.value_classification import is_password, is_stron
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
     """Yield what has the form of a seed phrase, whatever its words: on a line of its own, quoted or numbered."""
     for match in chain.from_iterable(pattern.finditer(text) for pattern in _PHRASES):
-        if has_form_of_seed_phrase(match[1]):
+        if looks_like_seed_phrase(match[1]):
             yield SecretSpan(*match.span(1), "recovery phrase")
     for block in chain.from_iterable(pattern.finditer(text) for pattern in _COLUMNS):
         lines = block[1].split()
-        if has_form_of_seed_phrase(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
+        if looks_like_seed_phrase(block[1]) and lines != sorted(lines):  # an excerpt of a word list is sorted
             yield SecretSpan(*block.span(1), "recovery phrase")
     for block in _NUMBERED.finditer(text):
         words = list(_NUMBERED_WORD.finditer(text, *block.span()))
         numbers = [int(word["number"]) for word in words]
-        if has_form_of_seed_phrase(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
+        if looks_like_seed_phrase(" ".join(word["word"] for word in words)) and numbers == [*range(1, len(words) + 1)]:
             yield SecretSpan(words[0].start(), words[-1].end(), "recovery phrase")
 
 
@@ -51,8 +51,8 @@ def bip39_phrase_spans(text: str, *, is_code: bool) -> Iterator[SecretSpan]:
             yield SecretSpan(listed[0].start(), listed[-1].end(), "recovery phrase")
 
 
-def has_form_of_seed_phrase(phrase: str) -> bool:
-    """Whether a text has as many distinct words as a seed phrase, of whatever list, and is not a sentence."""
+def looks_like_seed_phrase(phrase: str) -> bool:
+    """Whether a text has as many distinct words as a seed phrase, of any word list, and is not a sentence."""
     words = phrase.split()
     return len(words) in _LENGTHS and len(set(words)) >= len(words) - 2 and _GRAMMAR.isdisjoint(words)
 
@@ -69,8 +69,8 @@ def _disk_key_spans(text: str) -> Iterator[SecretSpan]:
         yield SecretSpan(match.start() - _GROUP, match.end(), "recovery key")
 
 
-def is_list_of_codes(text: str) -> bool:
-    """Whether a text is a list of codes of one form, and nothing else."""
+def is_backup_code_list(text: str) -> bool:
+    """Whether a text is only a list of backup codes, all of the same form."""
     codes = text.split()
     forms = {(len(code), code.count("-")) for code in codes}
     return len(codes) >= _MIN_CODES and len(forms) == 1 and all(map(_CODE_ALONE.fullmatch, codes))
@@ -119,14 +119,14 @@ def _has_digit(value: str) -> bool:
 
 
 RECOVERY_RULES: Final[tuple[Detector, ...]] = (
-    Procedure(
+    FunctionRule(
         (
             *"wallet mnemonic metamask ledger trezor electrum bitcoin".split(),
             *("recovery phrase", "secret phrase", "seed phrase", "seed:", '"seed"'),
         ),
         _phrase_spans,
     ),
-    Procedure(("recovery", "bitlocker", "wiederherstellung"), _disk_key_spans),
+    FunctionRule(("recovery", "bitlocker", "wiederherstellung"), _disk_key_spans),
     Rule(  # codes for a lost second factor
         (
             *("recovery code", "backup code", "scratch code", "rungscode", "notfallcode", "einmalcode"),
@@ -151,11 +151,11 @@ def kind_of_secret_container(head: bytes) -> str | None:
     )
 
 
-def kind_of_file_with_one_secret(file_name: str, text: str) -> str | None:
+def kind_of_single_secret_file(file_name: str, text: str) -> str | None:
     """Return the kind of secret that is a file's only content, if the name of the file suggests one."""
     if _LOGIN_NAME.search(file_name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
         return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
-    if _RECOVERY_NAME.search(file_name) and (_is_phrase(text[:_MAX_LONE]) or is_list_of_codes(text[:_MAX_LONE])):
+    if _RECOVERY_NAME.search(file_name) and (_is_phrase(text[:_MAX_LONE]) or is_backup_code_list(text[:_MAX_LONE])):
         return "recovery code"
     if file_name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
         return "private key"
@@ -166,7 +166,7 @@ def kind_of_file_with_one_secret(file_name: str, text: str) -> str | None:
     return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
 
 
-def is_harmless(kind: str, document: Document, n_masked: int) -> bool:
+def may_be_indexed(kind: str, document: Document, n_masked: int) -> bool:
     """Whether a file whose name suggests a secret may be indexed, with its secrets masked.
 
     Settings contain much else; a list of logins contains nothing else, and some of its entries may have an unknown
@@ -188,7 +188,7 @@ def _may_be_secret(word: str) -> bool:
 
 def _is_phrase(text: str) -> bool:
     words = _NUMBER.sub(" ", text)
-    return _PHRASE.fullmatch(text) is not None and has_form_of_seed_phrase(words) and is_mostly_bip39(words)
+    return _PHRASE.fullmatch(text) is not None and looks_like_seed_phrase(words) and is_mostly_bip39(words)
 
 
 _SETTINGS: Final = frozenset(("environment file", "cluster credentials"))

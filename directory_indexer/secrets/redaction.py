@@ -21,23 +21,23 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.formats.table import FORMATS
-from directory_indexer.secrets.context_rules import RULE_MARKS, rule_spans
-from directory_indexer.secrets.keyword_context import KEYWORD_MARKS
-from directory_indexer.secrets.named_values import NAME_MARKS, named_spans, unnamed_spans
-from directory_indexer.secrets.prose_rules import SENTENCE_MARKS, titled_spans
+from directory_indexer.secrets.context_rules import RULE_LITERALS, rule_spans
+from directory_indexer.secrets.keyword_context import KEYWORD_LITERALS
+from directory_indexer.secrets.named_values import NAME_LITERALS, named_value_spans, random_value_spans
+from directory_indexer.secrets.prose_rules import SENTENCE_LITERALS, spans_in_titled_file
 from directory_indexer.secrets.rule_engine import (
     PROSE_OR_UNKNOWN_KINDS,
     LazyPattern,
-    MarkTable,
+    LiteralPrefilter,
     SecretSpan,
     line_start,
-    lower_in_place,
+    lower_preserving_length,
     mask_spans,
     merge_spans,
 )
-from directory_indexer.secrets.value_classification import Shape, is_strong, shape_of
+from directory_indexer.secrets.value_classification import Likeness, is_strong, password_likeness
 
-ENCRYPTION_MARKS: Final = ("encrypteddata",)
+ENCRYPTION_LITERALS: Final = ("encrypteddata",)
 
 _ENCRYPTED_FILE: Final = LazyPattern(r"kind[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?SealedSecret\b")
 _ENCRYPTED_BLOCK: Final = LazyPattern(
@@ -45,7 +45,9 @@ _ENCRYPTED_BLOCK: Final = LazyPattern(
 )
 _ENCRYPTED_VALUE: Final = LazyPattern(r"[A-Za-z0-9+/]{120,100000}+={0,2}")
 
-_MARKS: Final = MarkTable((*SENTENCE_MARKS, *KEYWORD_MARKS, *RULE_MARKS, *NAME_MARKS, *ENCRYPTION_MARKS))
+_LITERALS: Final = LiteralPrefilter(
+    (*SENTENCE_LITERALS, *KEYWORD_LITERALS, *RULE_LITERALS, *NAME_LITERALS, *ENCRYPTION_LITERALS)
+)
 _KIND_OF_OTHERS: Final = "text"
 """The kind of files that a configured extractor read: theirs is unknown."""
 
@@ -87,9 +89,9 @@ _SOURCES_AND_RESULTS: Final = (
 """Inputs of a cipher or code, and its outputs."""
 
 
-def encrypted_blocks(text: str, marks: frozenset[str]) -> list[tuple[int, int]]:
-    """Return the spans of the encrypted values of sealed secrets, in order."""
-    if marks.isdisjoint(ENCRYPTION_MARKS) or not _ENCRYPTED_FILE.search(text):
+def encrypted_blocks(text: str, literals: frozenset[str]) -> list[tuple[int, int]]:
+    """Return the spans of encrypted values in files of encrypted secrets, such as sealed secrets, in order."""
+    if literals.isdisjoint(ENCRYPTION_LITERALS) or not _ENCRYPTED_FILE.search(text):
         return []
     return [match.span() for match in _ENCRYPTED_BLOCK.finditer(text)]
 
@@ -105,7 +107,7 @@ class RedactedDocument(NamedTuple):
 
     document: Document
     n_masked: int = 0
-    kind_of_all: str | None = None
+    whole_file_kind: str | None = None
 
 
 def secret_spans(text: str, kind: str = "", file_name: str = "") -> list[SecretSpan]:
@@ -113,21 +115,21 @@ def secret_spans(text: str, kind: str = "", file_name: str = "") -> list[SecretS
 
     The kind of file determines how a name and a value are written, its name whether it contains only secrets.
     """
-    lowered = lower_in_place(text)
-    marks = _MARKS.marks_of(lowered)
+    lowered = lower_preserving_length(text)
+    literals = _LITERALS.literals_in(lowered)
     candidates = chain(
-        rule_spans(text, lowered, marks, kind),
-        named_spans(text, lowered, marks, kind, file_name),
-        unnamed_spans(text, kind),
-        titled_spans(text, kind, file_name),
+        rule_spans(text, lowered, literals, kind),
+        named_value_spans(text, lowered, literals, kind, file_name),
+        random_value_spans(text, kind),
+        spans_in_titled_file(text, kind, file_name),
     )
-    blocks = encrypted_blocks(text, marks)
+    blocks = encrypted_blocks(text, literals)
     spans = [
         span for span in merge_spans(candidates) if not (is_test_vector(text, span) or is_encrypted(text, span, blocks))
     ]
     if not spans:
         return spans
-    listed = spans_listed_beside(text, spans) if kind in PROSE_OR_UNKNOWN_KINDS else ()
+    listed = spans_in_neighbouring_lines(text, spans) if kind in PROSE_OR_UNKNOWN_KINDS else ()
     return merge_spans((*spans, *_repeated_spans(text, spans), *listed))
 
 
@@ -153,8 +155,8 @@ def redact_document(document: Document, file_name: str = "") -> RedactedDocument
     return RedactedDocument(clean, max(len(spans), 1), _kind_of_most_text(document.text, spans))
 
 
-def spans_listed_beside(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
-    """Yield random labelled values in the lines next to a secret."""
+def spans_in_neighbouring_lines(text: str, spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """Yield random values with a label in the lines around a secret."""
     starts = {line_start(text, span.start, _MAX_LINE): span.kind for span in spans[:_MAX_ENTRIES]}
     for start, kind in starts.items():
         if not _ENTRY.match(text, start):
@@ -276,4 +278,4 @@ def _entries_below(text: str, start: int) -> Iterator[re.Match[str]]:
 def _is_random(entry: re.Match[str]) -> bool:
     if _HARMLESS_LABEL.search(entry["label"]):
         return False
-    return shape_of(entry["value"]) == Shape.RANDOM or _BASE32.fullmatch(entry["value"]) is not None
+    return password_likeness(entry["value"]) == Likeness.RANDOM or _BASE32.fullmatch(entry["value"]) is not None

@@ -1,8 +1,8 @@
 """Rule engine of secret detection: rules as data, a prefilter by required literals, and masking.
 
-Marks are lower-case substrings; a rule reads only texts that contain one of its marks. One pass finds all marks of all
-rules, in a thirtieth of the time that separate searches take: an Aho-Corasick automaton (1975) reads a text at 400
-MB/s, however many marks there are.
+A rule reads only texts that contain one of its literals, which are lower-case substrings. One pass finds
+all of them, in a thirtieth of the time that separate searches take: an Aho-Corasick automaton (1975) reads a text at
+400 MB/s, however many literals there are.
 
 Regular expressions are compiled on first use: all of them take 40 ms, and most texts need few. An edited file must not
 pay for the others.
@@ -82,8 +82,8 @@ def mask_spans(text: str, spans: Iterable[SecretSpan]) -> str:
     return "".join((*parts, text[end:]))
 
 
-def lower_in_place(text: str) -> str:
-    """Return a text in lower case, without moving any character."""
+def lower_preserving_length(text: str) -> str:
+    """Return a text in lower case with every character at its old offset."""
     # The only letter that becomes two in lower case; it would shift the rest.
     return text.replace("\u0130", "I").lower()
 
@@ -98,9 +98,9 @@ _NON_BLANK: Final = re.compile(r"\S")
 
 
 class Rule(NamedTuple):
-    """A position of secrets as data: a pattern, its context, and the form of the value."""
+    """A detection rule as data: a pattern, its context, and a test of the value."""
 
-    marks: tuple[str, ...]
+    literals: tuple[str, ...]
     """Lower-case parts of texts with a match: without any of them, a text is not read; () to read all."""
     pattern: str
     test: Callable[[str], bool] = bool
@@ -120,11 +120,11 @@ class Rule(NamedTuple):
     """Pattern that the text must contain."""
 
     def find(self, text: str) -> Iterator[SecretSpan]:
-        """Yield the secrets in this position."""
+        """Yield the secrets that the rule finds."""
         for match in self._matches(text):
             if self.before is not None:
                 start = max(match.start() - self.reach, 0)
-                context = compiled(self.before).search(text, start, match.start())
+                context = compile_pattern(self.before).search(text, start, match.start())
                 if context is None:
                     continue
                 match = context if context.lastindex else match  # noqa: PLW2901 - the value stands there
@@ -134,51 +134,53 @@ class Rule(NamedTuple):
                 yield SecretSpan(start, start + len(value), self.kind)
 
     def _matches(self, text: str) -> Iterator[re.Match[str]]:
-        if self.requires is not None and not compiled(self.requires).search(text):
+        if self.requires is not None and not compile_pattern(self.requires).search(text):
             return
-        pattern = compiled(self.pattern)
+        pattern = compile_pattern(self.pattern)
         if self.within is None:
             yield from pattern.finditer(text)
             return
-        for section in compiled(self.within).finditer(text):
+        for section in compile_pattern(self.within).finditer(text):
             yield from pattern.finditer(text, *section.span(section.lastindex or 0))
 
 
-class Procedure(NamedTuple):
-    """A position of secrets that no single pattern can describe."""
+class FunctionRule(NamedTuple):
+    """A detection rule that is a function, since no single pattern can express it."""
 
-    marks: tuple[str, ...]
+    literals: tuple[str, ...]
     find: Callable[[str], Iterator[SecretSpan]]
     kinds: frozenset[str] | None = NON_CODE_KINDS
 
 
-Detector: TypeAlias = Rule | Procedure
-compiled = lru_cache(maxsize=None)(re.compile)
+Detector: TypeAlias = Rule | FunctionRule
+compile_pattern = lru_cache(maxsize=None)(re.compile)
 
 
-class MarkTable:
-    """The marks of all rules."""
+class LiteralPrefilter:
+    """Finds which literals of all rules a text contains, so that rules without any are skipped."""
 
-    def __init__(self, marks: Iterable[str]) -> None:
-        self._marks = tuple(dict.fromkeys(marks))
+    def __init__(self, literals: Iterable[str]) -> None:
+        self._literals = tuple(dict.fromkeys(literals))
 
-    def marks_of(self, lowered: str) -> frozenset[str]:
-        """Return the marks that occur in a lower-case text."""
-        # Matches are returned as a list, and a hostile text can repeat a mark throughout: it is read in parts.
+    def literals_in(self, lowered: str) -> frozenset[str]:
+        """Return the literals that occur in a lower-case text."""
+        # Matches are returned as a list, and a hostile text can repeat a literal throughout: it is read in parts.
         content = memoryview(lowered.encode("utf-8", "replace"))
-        mark_numbers: set[int] = set()
+        literal_numbers: set[int] = set()
         for start in range(0, len(content), _PART_BYTES):
-            part = content[start : start + _PART_BYTES + _MAX_MARK_BYTES]
-            mark_numbers.update(mark for mark, _, _ in self._automaton.find_matches_as_indexes(part, overlapping=True))
-        return frozenset(self._marks[mark] for mark in mark_numbers)
+            part = content[start : start + _PART_BYTES + _MAX_LITERAL_BYTES]
+            literal_numbers.update(
+                literal for literal, _, _ in self._automaton.find_matches_as_indexes(part, overlapping=True)
+            )
+        return frozenset(self._literals[literal] for literal in literal_numbers)
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
-        return BytesAhoCorasick((mark.encode() for mark in self._marks), implementation=Implementation.DFA)
+        return BytesAhoCorasick((literal.encode() for literal in self._literals), implementation=Implementation.DFA)
 
 
 _PART_BYTES = 1 << 16
-_MAX_MARK_BYTES = 64
+_MAX_LITERAL_BYTES = 64
 
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall")

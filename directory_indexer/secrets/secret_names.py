@@ -20,7 +20,7 @@ from directory_indexer.secrets.rule_engine import (
     NameKind,
     line_start,
 )
-from directory_indexer.secrets.value_classification import is_no_literal_secret
+from directory_indexer.secrets.value_classification import is_non_secret_value
 
 
 @lru_cache(maxsize=4_096)
@@ -176,7 +176,7 @@ def is_secret_by_setting_name(text: str, name_start: int, match: re.Match[str], 
     value = text[start : min(end, start + _MAX_EXAMINED_CHARS)]
     if (
         not is_certain_secret_name(name)
-        or is_no_literal_secret(value)
+        or is_non_secret_value(value)
         or _BLANK.search(value)
         or repeats_name(value, name)
     ):

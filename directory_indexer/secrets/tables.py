@@ -13,9 +13,9 @@ from directory_indexer.secrets.rule_engine import (
     PROSE_OR_UNKNOWN_KINDS,
     SETTINGS_KINDS,
     Detector,
+    FunctionRule,
     LazyPattern,
     NameKind,
-    Procedure,
     Rule,
     SecretSpan,
 )
@@ -70,7 +70,7 @@ def _parse_header(head: str, *, is_login: bool = False) -> _SecretColumns | None
     namings = [secret_kind_of_name(name.replace(" ", "_")) if len(name) <= _MAX_COLUMN else None for name in names]
     if not any(namings) or len(names) == 1:
         return None
-    is_login = is_login or any(map(USER.search, names))
+    is_login = is_login or any(map(USER_COLUMN.search, names))
     return _SecretColumns(namings, is_login=is_login, has_users=any(map(_LOGIN.search, names)))
 
 
@@ -106,7 +106,7 @@ _LOGIN: Final = LazyPattern(
     r"(?i)^(?:user(?:[ _-]?(?:name|id))?|login|e-?mail|account|benutzer(?:name)?|nutzer|konto|utilisateur|identifiant|"
     r"usuario|utente|gebruiker(?:snaam)?|użytkownik|uživatel|användare|bruker|bruger|käyttäjä)$"
 )
-USER: Final = LazyPattern(
+USER_COLUMN: Final = LazyPattern(
     r"(?i)user|login|mail|url|account|site|host|server|name|service|system|website|app|benutz|nutzer|dienst|konto|portal|"
     r"anmeld|utilis|compte|identif|usuari|cuenta|servi[cz]|utente|sito|gebruiker|użytk|uživ|användar|bruker|bruger|käyttäjä|"
     r"felhaszn|логин|пользов|сайт|имя|用户|账号|帳號|ユーザ|アカウント|아이디|사용자|kullan\u0131c\u0131|^id$|^ip\b|wlan|ssid|netz|network|gerät|device"
@@ -114,7 +114,7 @@ USER: Final = LazyPattern(
 """Headers of columns that name a user or a service."""
 
 
-NOTE: Final = "secret note"
+NOTE_KIND: Final = "secret note"
 """The kind of other secrets in a password manager's entry."""
 
 
@@ -130,7 +130,7 @@ def _hidden_field_spans(text: str) -> Iterator[SecretSpan]:
         if any(_HIDDEN_FIELD_MARK.fullmatch(member[0]) for member in members):
             for member in members:
                 if member["value"] and member["name"].lower() in _VALUE_NAMES and not is_placeholder(member["value"]):
-                    yield SecretSpan(*member.span("value"), NOTE)
+                    yield SecretSpan(*member.span("value"), NOTE_KIND)
 
 
 _SCALAR: Final = r"(?:\"(?:[^\"\\]|\\.){0,20000}+\"|[\w.+-]{1,40}+|\[\s{0,8}\])"
@@ -159,15 +159,15 @@ _NOTE_COLUMN: Final = LazyPattern(
     r"remarks?|notizen?|bemerkung(?:en)?|"
     r"kommentare?|anmerkung(?:en)?|remarques?|notas?|observaciones|opmerkingen|uwagi|заметки|примечание|备注|メモ"
 )
-_ELEMENT_MARKS: Final = ("<key>notes</key>", "protectinmemory", "<notes>", "<note>", "<field ")
+_ELEMENT_LITERALS: Final = ("<key>notes</key>", "protectinmemory", "<notes>", "<note>", "<field ")
 _FIELD_ELEMENT: Final = (
     r"<field[ ](?:[\w-]{1,20}=\"[^\"<>]{0,80}+\"[ ]){0,4}type=\"(?:password|secret|pin|one_time_password|hidden|"
     r"concealed)\"(?:[ ][^<>]{0,80})?>([^<]{1,10000}+)<"
 )
 TABLE_RULES: Final[tuple[Detector, ...]] = (
-    Procedure(("-|", "- |"), _ruled_table_spans),
-    Procedure((" | ",), _sheet_spans, PROSE_OR_UNKNOWN_KINDS),
-    Procedure(
+    FunctionRule(("-|", "- |"), _ruled_table_spans),
+    FunctionRule((" | ",), _sheet_spans, PROSE_OR_UNKNOWN_KINDS),
+    FunctionRule(
         ('"sensitive"', '"concealed"', '"protected"', '"hidden"', '"password"', '"totp"', '"pin"'),
         _hidden_field_spans,
         SETTINGS_KINDS,
@@ -177,7 +177,7 @@ TABLE_RULES: Final[tuple[Detector, ...]] = (
             ('"notes', '"note"', '"notetext"', '"securenote"'),
             pattern,
             bool,
-            NOTE,
+            NOTE_KIND,
             SETTINGS_KINDS,
             requires=_VAULT_EXPORT_MARK,
         )
@@ -189,7 +189,7 @@ TABLE_RULES: Final[tuple[Detector, ...]] = (
         )
     ),
     *(  # notes and protected fields in XML exports of KeePass, Password Safe and others
-        Rule(_ELEMENT_MARKS, pattern, bool, NOTE, SETTINGS_KINDS)
+        Rule(_ELEMENT_LITERALS, pattern, bool, NOTE_KIND, SETTINGS_KINDS)
         for pattern in (
             r"<Key>(?:Notes|Comments?)</Key>\s{0,40}<Value(?:[ ][^<>]{0,80})?>([^<]{1,100000}+)</Value>",
             r"<Value[ ]Protect(?:ed|InMemory)=\"True\">([^<]{1,100000}+)</Value>",
@@ -197,10 +197,10 @@ TABLE_RULES: Final[tuple[Detector, ...]] = (
         )
     ),
     Rule(
-        _ELEMENT_MARKS,
+        _ELEMENT_LITERALS,
         r"<notes?>(?:<!\[CDATA\[)?([^<\]]{1,100000}+)",
         bool,
-        NOTE,
+        NOTE_KIND,
         SETTINGS_KINDS,
         requires=r"<(?:password|pass|pwd)>(?:<!\[CDATA\[)?[^<\s]",
     ),
@@ -210,7 +210,7 @@ TABLE_RULES: Final[tuple[Detector, ...]] = (
         r"wachtwoord|hasło|heslo|parola|"
         r"lösenord|adgangskode|пароль|şifre)\*?\"?[,;\t]\"?([^\"\n,;\t]{4,128}+)",
         looks_like_password,
-        NOTE,
+        NOTE_KIND,
         frozenset(("csv",)),
     ),
 )

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final, NamedTuple
 
-from directory_indexer.secrets.rule_engine import Detector, LazyPattern, Procedure, Rule, SecretSpan
+from directory_indexer.secrets.rule_engine import Detector, FunctionRule, LazyPattern, Rule, SecretSpan
 from directory_indexer.secrets.value_classification import is_placeholder
 
 
@@ -226,7 +226,7 @@ _ACCESS_KEY: Final = LazyPattern(
     r"|C[0-9a-f]{32}[\"', :]{1,6}[0-9a-f]{32}(?![\w-])"
     r"|A{19}[\w%]{60,300}+|A(?<=EAA)(?<![\w+/=-]EAA)[A-Za-z0-9]{100,400}+(?![\w+/=-]))"
 )
-_ACCESS_KEY_MARKS: Final = (
+_ACCESS_KEY_LITERALS: Final = (
     *"akia asia abia acca a3t absk aiza atatt3 akcp age- eaa aaaaaaaa".split(),
     *(f"ac{digit}" for digit in "0123456789abcdef"),
 )
@@ -272,11 +272,11 @@ _BODY: Final = LazyPattern(
     re.VERBOSE,
 )
 KEY_RULES: Final[tuple[Detector, ...]] = (
-    Procedure((), token_spans, None),
-    Procedure(_ACCESS_KEY_MARKS, _access_key_spans, None),
+    FunctionRule((), token_spans, None),
+    FunctionRule(_ACCESS_KEY_LITERALS, _access_key_spans, None),
     *(
-        Rule((mark,), pattern, _is_real_token, kind, None, group=0)
-        for mark, pattern, kind in (
+        Rule((literal,), pattern, _is_real_token, kind, None, group=0)
+        for literal, pattern, kind in (
             ("dirindex_", r"dirindex_(?=[\w-]{0,42}[A-Z])[\w-]{43}(?![\w-])", "dirindex key"),
             ("dapi", r"dapi[0-9a-f]{32}(?:-\d)?(?![0-9A-Za-z])", "cloud token"),
             (":aa", r":AA(?<=[0-9]:AA)[\w-]{33}(?![\w-])", "bot token"),
@@ -295,7 +295,7 @@ KEY_RULES: Final[tuple[Detector, ...]] = (
         None,
         group=0,
     ),
-    Procedure(("private key", "static key"), _key_spans, None),
+    FunctionRule(("private key", "static key"), _key_spans, None),
     Rule(
         ("putty-user-key-file-",),
         r"\A\s{0,20}PuTTY-User-Key-File-\d(?s:.*?)Private-Lines: [0-9]{1,3}\s{1,4}"

@@ -39,8 +39,8 @@ def is_literal(value: str) -> bool:
     return not is_placeholder(value)
 
 
-def is_no_literal_secret(value: str) -> bool:
-    """Whether a value in the position of a secret is none: an example, a reference, a type or a choice.
+def is_non_secret_value(value: str) -> bool:
+    """Whether a value where a secret is expected is none: an example, a reference, a type or a choice.
 
     `is_placeholder` also excludes what looks like a word; people choose words as passwords.
     """
@@ -82,8 +82,8 @@ def is_password(value: str) -> bool:
 
 
 def may_be_chosen_password(value: str) -> bool:
-    """Whether a value is a password, in a position of nothing but passwords and their placeholders."""
-    return not is_no_literal_secret(value) or is_password(value) or is_strong(value)
+    """Whether a value is a password, given that only passwords and placeholders are expected there."""
+    return not is_non_secret_value(value) or is_password(value) or is_strong(value)
 
 
 def may_be_password(value: str) -> bool:
@@ -207,8 +207,8 @@ _PHRASE: Final = LazyPattern(r"[a-z]{12,40}|[A-Za-z]{3,}(?:-[A-Za-z]{3,}){3,7}|[
 _ABOUT_SECRETS: Final = LazyPattern(r"(?i)passw|secret|token|require|invalid|field|valid|must|enter|user|login")
 
 
-class Shape(IntEnum):
-    """Resemblance of a word to a password, as opposed to anything else."""
+class Likeness(IntEnum):
+    """The degree to which a word looks like a password."""
 
     PLAIN = 0
     CHOSEN = 1
@@ -218,34 +218,34 @@ class Shape(IntEnum):
     RANDOM = 3
 
 
-def shape_of(word: str) -> Shape:
-    """Return the shape of a word without its delimiters."""
+def password_likeness(word: str) -> Likeness:
+    """Return how much a word without its delimiters looks like a password."""
     if _DIGITS.fullmatch(word):
-        return Shape.PLAIN if is_placeholder(word) else Shape.CHOSEN
+        return Likeness.PLAIN if is_placeholder(word) else Likeness.CHOSEN
     if not _HAS_LETTER_AND_MORE.match(word) or not is_password(word) or _TECHNICAL.search(word):
-        return Shape.PLAIN
+        return Likeness.PLAIN
     if is_strong(word) and not _NAME_WITH_NUMBER.fullmatch(word):
-        return Shape.RANDOM
+        return Likeness.RANDOM
     if len(word) >= _MIN_HARD and _CERTAIN_PASSWORD.fullmatch(word):
-        return Shape.HARD
-    return Shape.CHOSEN if any(map(str.isdigit, word)) else Shape.PLAIN
+        return Likeness.HARD
+    return Likeness.CHOSEN if any(map(str.isdigit, word)) else Likeness.PLAIN
 
 
 def looks_like_password(word: str) -> bool:
     """Whether a word without its delimiters looks like a password."""
-    return shape_of(word) >= Shape.CHOSEN
+    return password_likeness(word) >= Likeness.CHOSEN
 
 
 def is_certainly_password(word: str) -> bool:
     """Whether a word without its delimiters looks like a password and like nothing else."""
-    return shape_of(word) >= Shape.HARD
+    return password_likeness(word) >= Likeness.HARD
 
 
 def word_span(match: re.Match[str]) -> tuple[int, int]:
     """Return the span of the group `word` without the quotes around it and the punctuation after it."""
     word, at = match["word"], match.start("word")
     start, end = 0, len(word)
-    while end and word[end - 1] in _MARKS:
+    while end and word[end - 1] in _LITERALS:
         end -= 1
     while start < end and word[start] in _QUOTES:
         start += 1
@@ -255,7 +255,7 @@ def word_span(match: re.Match[str]) -> tuple[int, int]:
 
 
 _MIN_HARD: Final = 8
-_MARKS: Final = ".,;:"
+_LITERALS: Final = ".,;:"
 _QUOTES: Final = "\"'`(<[_"
 _CLOSING: Final = "\"'`)>].,;:"
 _DIGITS: Final = LazyPattern(r"\d{16}|\d{20,63}")

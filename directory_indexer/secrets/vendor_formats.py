@@ -12,9 +12,9 @@ from directory_indexer.secrets.rule_engine import (
     SETTINGS_KINDS,
     TOKEN,
     Detector,
+    FunctionRule,
     LazyPattern,
     NameKind,
-    Procedure,
     Rule,
     SecretSpan,
     line_start,
@@ -22,7 +22,7 @@ from directory_indexer.secrets.rule_engine import (
 from directory_indexer.secrets.secret_names import is_certain_secret_name, repeats_name, secret_kind_of_name
 from directory_indexer.secrets.value_classification import (
     is_literal,
-    is_no_literal_secret,
+    is_non_secret_value,
     is_placeholder,
     is_strong,
     may_be_chosen_password,
@@ -88,7 +88,7 @@ def _device_spans(text: str) -> Iterator[SecretSpan]:
     for match in chain(filter(None, (_DEVICE.match(text, start) for start in lines)), _COMMUNITY.finditer(text)):
         value = match["value"]
         if match.groupdict().get("form"):
-            is_secret = not is_no_literal_secret(value)
+            is_secret = not is_non_secret_value(value)
         else:
             is_secret = may_be_password_argument(value) or _NUMBER.fullmatch(value) is not None
         if is_secret and not _COMMON_DEVICE_WORD.fullmatch(value):
@@ -211,14 +211,14 @@ _SECTION_KEY: Final = Rule(  # a key that is identified by its section, not its 
     r"crypt|auth|gossip)[\"']?[ \t]{0,4}(?::|=>)\s{0,8}[{\[]?[^{}\[\]]{0,200}\Z",
     reach=210,
 )
-_INSTALLER_MARKS: Final = ("chpasswd", "d-i ", "<keymaterial>")
+_INSTALLER_LITERALS: Final = ("chpasswd", "d-i ", "<keymaterial>")
 SYSTEM_RULES: Final[tuple[Detector, ...]] = (
-    Procedure(("insert",), _insert_spans, _SQL),
-    Procedure(("pass", "pw", "secret", "authtok"), _directive_spans, frozenset(("ini",))),
-    Procedure(('";s:',), _serialized_spans, _SQL),
-    Procedure((" from stdin",), _copy_spans, _SQL),
-    Procedure(('"value"',), _value_first_spans, SETTINGS_KINDS),
-    Procedure(
+    FunctionRule(("insert",), _insert_spans, _SQL),
+    FunctionRule(("pass", "pw", "secret", "authtok"), _directive_spans, frozenset(("ini",))),
+    FunctionRule(('";s:',), _serialized_spans, _SQL),
+    FunctionRule((" from stdin",), _copy_spans, _SQL),
+    FunctionRule(('"value"',), _value_first_spans, SETTINGS_KINDS),
+    FunctionRule(
         (
             *("snmp", "s-server ", "enable secret", "enable password", "pre-shared-key", " privilege ", " cipher "),
             *("set passwd", "isakmp key", "ppp chap", "ppp pap", "rocommunity", "rwcommunity", "createuser"),
@@ -228,17 +228,17 @@ SYSTEM_RULES: Final[tuple[Detector, ...]] = (
     _SQLPLUS,
     _ORACLE_HOST,
     *(
-        rule._replace(marks=(":thin:",), kinds=frozenset(("java", "kotlin", "scala")))
+        rule._replace(literals=(":thin:",), kinds=frozenset(("java", "kotlin", "scala")))
         for rule in (_SQLPLUS, _ORACLE_HOST)
     ),
     Rule(  # installers: Debian, profiles of Windows networks, cloud-init
-        _INSTALLER_MARKS,
+        _INSTALLER_LITERALS,
         r"(?m)^d-i[ \t]{1,8}\S{0,60}(?:password|wpa|wep)\S{0,30}[ \t]{1,8}(?:password|string)[ \t]{1,8}(\S{4,200}+)",
         is_literal,
     ),
-    Rule(_INSTALLER_MARKS, r"<keyMaterial>([^<\n]{8,200}+)<", is_literal),
+    Rule(_INSTALLER_LITERALS, r"<keyMaterial>([^<\n]{8,200}+)<", is_literal),
     Rule(
-        _INSTALLER_MARKS,
+        _INSTALLER_LITERALS,
         r"(?m)^[ \t]{1,20}-?[ \t]{0,4}[\"']?[\w.-]{1,40}:(?!RANDOM(?:[\s\"']|\Z))([^\s\"']{4,200}+)",
         is_literal,
         within=r"chpasswd:[ \t]{0,8}\n(?:[ \t]{1,20}(?!list)[\w-]{1,20}:[^\n]{0,80}\n){0,4}"
@@ -260,7 +260,7 @@ SYSTEM_RULES: Final[tuple[Detector, ...]] = (
         kinds=NON_CODE_KINDS | {"tcl"},
     ),
     _SECTION_KEY,
-    _SECTION_KEY._replace(marks=("crypt",), kinds=frozenset(("php",))),
+    _SECTION_KEY._replace(literals=("crypt",), kinds=frozenset(("php",))),
     Rule(  # random values of any name in a section of secrets: `secrets: {hmac: …}`, `--set secrets.hmac=…`
         ("secret:", "secrets:", "credentials:", "secretenv:", "secretdata:"),
         r"(?m)^[ \t]{1,40}[\"']?[\w.-]{1,80}[\"']?:[ \t]{1,8}[\"']?([^\s\"',#]{16,512}+)",

@@ -13,7 +13,7 @@ from directory_indexer.secrets.context_rules import RULES, rule_spans
 from directory_indexer.secrets.formats import HASH_RULES
 from directory_indexer.secrets.prose_rules import _TITLE, is_title
 from directory_indexer.secrets.redaction import redact, redact_document, secret_spans
-from directory_indexer.secrets.rule_engine import MarkTable, Rule, compiled, line_start
+from directory_indexer.secrets.rule_engine import LiteralPrefilter, Rule, compile_pattern, line_start
 from directory_indexer.secrets.tokens import token_spans
 
 KINDS = ("", "text", "python", "yaml", "json", "bash", "csv", "markdown", "xml")
@@ -63,30 +63,34 @@ MARKS = ("pass", "password", "word", " - ", "密码", "é", "://", '"notes"', "s
 
 
 @given(st.lists(st.sampled_from([*MARKS, "\ud800", "\udcff", "pas", "x", "\n"]), max_size=30).map("".join))
-def test_the_marks_of_a_text_are_those_that_are_in_it(text: str) -> None:
-    assert MarkTable(MARKS).marks_of(text) == {mark for mark in MARKS if mark in text}
+def test_the_literals_of_a_text_are_those_that_are_in_it(text: str) -> None:
+    assert LiteralPrefilter(MARKS).literals_in(text) == {mark for mark in MARKS if mark in text}
 
 
 @pytest.mark.parametrize("n_before", range((1 << 16) - 10, (1 << 16) + 3))
 def test_a_mark_is_found_wherever_a_long_text_is_divided(n_before: int) -> None:
-    assert MarkTable(MARKS).marks_of("-" * n_before + "password") == {"pass", "password", "word"}
+    assert LiteralPrefilter(MARKS).literals_in("-" * n_before + "password") == {"pass", "password", "word"}
 
 
 def test_each_form_of_a_hash_is_found_in_texts_with_its_marks_alone() -> None:
-    table = MarkTable(mark for rule in HASH_RULES for mark in rule.marks)
-    found = [(rule, table.marks_of(text.lower())) for text in SAMPLES for rule in HASH_RULES if [*rule.find(text)]]
+    table = LiteralPrefilter(literal for rule in HASH_RULES for literal in rule.literals)
+    found = [(rule, table.literals_in(text.lower())) for text in SAMPLES for rule in HASH_RULES if [*rule.find(text)]]
 
     assert {rule for rule, _ in found} == set(HASH_RULES)
-    assert [rule.marks for rule, marks in found if marks.isdisjoint(rule.marks)] == []
+    assert [rule.literals for rule, marks in found if marks.isdisjoint(rule.literals)] == []
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule, Rule)], ids=lambda rule: rule.pattern[:40])
 def test_a_row_of_the_table_can_be_applied(rule: Rule) -> None:
-    place = compiled(rule.before) if rule.before and compiled(rule.before).groups else compiled(rule.pattern)
+    place = (
+        compile_pattern(rule.before)
+        if rule.before and compile_pattern(rule.before).groups
+        else compile_pattern(rule.pattern)
+    )
 
-    assert rule.marks == tuple(mark.lower() for mark in rule.marks)
+    assert rule.literals == tuple(literal.lower() for literal in rule.literals)
     assert rule.group <= place.groups
-    assert rule.within is None or compiled(rule.within).groups
+    assert rule.within is None or compile_pattern(rule.within).groups
 
 
 @given(st.lists(TEXTS, max_size=4), TEXTS)

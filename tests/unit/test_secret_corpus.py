@@ -11,7 +11,11 @@ from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.document import Document, Metadata, Section
 from directory_indexer.formats.extraction import extract
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.secrets.recovery_codes import is_harmless, kind_of_file_with_one_secret, kind_of_secret_container
+from directory_indexer.secrets.recovery_codes import (
+    kind_of_secret_container,
+    kind_of_single_secret_file,
+    may_be_indexed,
+)
 from directory_indexer.secrets.redaction import redact, redact_document
 from directory_indexer.walk.ignore import built_in_rules, likely_secret_kind
 
@@ -42,10 +46,10 @@ def what_is_indexed(file: SampleFile) -> str:
     document = extract(file.content, FilePath("/" + file.path))
     name = file.path.rpartition("/")[2]
     redaction = redact_document(document, name)
-    if redaction.kind_of_all or kind_of_file_with_one_secret(name, document.text):
+    if redaction.whole_file_kind or kind_of_single_secret_file(name, document.text):
         return ""
     likely = likely_secret_kind(f"/{file.path}")
-    if likely and not is_harmless(likely, document, redaction.n_masked):
+    if likely and not may_be_indexed(likely, document, redaction.n_masked):
         return ""
     return everything(redaction.document)
 
@@ -88,7 +92,7 @@ def test_what_only_looks_like_a_secret_is_indexed_as_it_is() -> None:
     for file in INNOCENT_FILES:
         document = extract(file.content, FilePath("/" + file.path))
         name = file.path.rpartition("/")[2]
-        assert kind_of_file_with_one_secret(name, document.text) is None, file.path
+        assert kind_of_single_secret_file(name, document.text) is None, file.path
         assert redact_document(document, name) == (document, 0, None), file.path
 
 
