@@ -41,7 +41,7 @@ with lazily:
     from directory_indexer.ocr.engine_selection import OcrSettings
     from directory_indexer.parsing.policy import ParsePolicy
     from directory_indexer.ranking import analyzer
-    from directory_indexer.storage.ocr_cache import PageCache
+    from directory_indexer.storage.ocr_cache import OcrCache
     from directory_indexer.storage.registry.documents import StoredDescriptions
     from directory_indexer.walk import WalkPolicy
 
@@ -119,9 +119,9 @@ class Policies:
         return ocr_settings(self._config.ocr)
 
     @cached_property
-    def page_cache(self) -> PageCache:
+    def page_cache(self) -> OcrCache:
         """The cache of OCR results."""
-        return PageCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
+        return OcrCache(self._config.storage.sqlite_path.with_name(PAGES_NAME))
 
     @property
     def scratch(self) -> Path:
@@ -210,7 +210,7 @@ def _service(ocr: OcrConfig) -> service.Access | None:
     )
 
 
-def parse_policy(indexing: IndexingConfig, recognised: PageCache | None) -> ParsePolicy:
+def parse_policy(indexing: IndexingConfig, recognised: OcrCache | None) -> ParsePolicy:
     """Return how files become chunks."""
     return ParsePolicy(
         max_file_size=indexing.max_file_size,

@@ -20,7 +20,7 @@ from directory_indexer.storage.cluster.catalogue import Catalogue
 from directory_indexer.storage.cluster.reader import ClusterReader
 from directory_indexer.storage.cluster.synchronisation import ClusterIndex
 from directory_indexer.storage.cluster.writer import ClusterLedger, ClusterWriter
-from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
+from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,23 +39,23 @@ class LocalConnection(QdrantConnection):
     """A connection to Qdrant in the process."""
 
     def __init__(self) -> None:
-        super().__init__(Address(":memory:"))
+        super().__init__(QdrantAddress(":memory:"))
         self.local = QdrantClient(":memory:")
 
-    def ask(self, doing: str, question: Callable[[QdrantClient], Any]) -> Any:
-        """Ask as a server is asked: local mode warns of payload indexes, and has other words for what is not there."""
+    def send_once(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
+        """Send as to a server: local mode warns of payload indexes, and has other words for what is not there."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return super().ask(doing, question)
+                return super().send_once(doing, request)
         except VectorStoreError as error:
             if "not found" in str(error.__cause__):
                 raise VectorsLostError(str(error.__cause__)) from error
             raise
 
     def send_with_retries(self, doing: str, request: Callable[[QdrantClient], Any]) -> Any:
-        """Ask once: nothing passes by itself in the process."""
-        return self.ask(doing, request)
+        """Send once: nothing passes by itself in the process."""
+        return self.send_once(doing, request)
 
     def _opened(self) -> QdrantClient:
         return self.local

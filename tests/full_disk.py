@@ -28,7 +28,7 @@ def read_vectors(place: Path, mounted: Path) -> Callable[[], object]:
     )
     written.copy_to(generation, mounted)
     store = EmbeddedVectorStore(Generations(mounted), dimensions=DIMENSIONS)
-    return lambda: list(store.at(generation).ids())
+    return lambda: list(store.open_generation(generation).ids())
 
 
 def read_database(_: Path, mounted: Path) -> Callable[[], object]:

@@ -87,8 +87,8 @@ def check_once(place: Place, store: EmbeddedVectorStore, randomness: random.Rand
 def _check(store: EmbeddedVectorStore, state: State, randomness: random.Random, *, dimensions: int) -> None:
     numbers = range(state.first, state.end)
     query = unit_vectors([randomness.randrange(state.end + 100)], dimensions=dimensions)[0]
-    hits = store.at(state.generation).search(query, scope=VectorScope(), limit=10)
-    ids = sorted(store.at(state.generation).ids())
+    hits = store.open_generation(state.generation).search(query, scope=VectorScope(), limit=10)
+    ids = sorted(store.open_generation(state.generation).ids())
     assert ids == [chunk_id(number) for number in numbers], f"other chunks than in {state}"
     exact = Corpus(points(numbers, dimensions=dimensions)).scores(query, scope=VectorScope())
     found = [exact[hit.chunk_id] for hit in hits]

@@ -94,14 +94,14 @@ class Administration:
         """
         row = self.get(name)
         if row.state is OperationState.RUNNING and row.wish is RequestedState.PAUSE:
-            self._operations.ask(row.id, RequestedState.NONE)
+            self._operations.request_state(row.id, RequestedState.NONE)
             return self.get(name)
         lock = self._acquire_lock()
         with _released_on_error(lock):
             row = self.get(name)
             if row.state is not OperationState.PAUSED:
                 raise ConflictError(f"the operation is {row.state}", hint="only paused operations can be resumed")
-            self._operations.go_on(row.id)
+            self._operations.mark_resumed(row.id)
             self._start_thread(row, lock)
         return self.get(name)
 
@@ -115,7 +115,7 @@ class Administration:
         if row.state is OperationState.PAUSED and wish is RequestedState.CANCEL:
             self._operations.end(row.id, OperationState.CANCELLED, "", {})
         elif row.state is OperationState.RUNNING:
-            self._operations.ask(row.id, wish)
+            self._operations.request_state(row.id, wish)
         elif row.state is not OperationState.PAUSED:
             raise ConflictError("this operation has ended already", hint="start another one")
         return self.get(name)
@@ -179,7 +179,7 @@ class Administration:
         try:
             result = self._works[row.kind](row.collection, row.options, report_progress)
         except OperationStoppedError:
-            return (*_STOPPED_STATES[self._operations.wish(row.id)], {})
+            return (*_STOPPED_STATES[self._operations.requested_state(row.id)], {})
         except DirIndexError as error:
             return OperationState.FAILED, error.message, {}
         except Exception:  # noqa: BLE001 - a bug in it must not leave it running for ever; it is logged
@@ -280,9 +280,9 @@ class IngestWorker:
             self._collections.finish_deletions()
             return True
         with self._collections.using(name) as opened:
-            if State.DELETING in opened.documents.to_do():
+            if State.DELETING in opened.documents.unfinished_states():
                 opened.queue.recover()
-            to_do = opened.documents.to_do()
+            to_do = opened.documents.unfinished_states()
             if State.QUEUED in to_do:
                 opened.queue.make_keyword_searchable()
             if to_do & {State.QUEUED, State.WORDS}:

@@ -182,7 +182,7 @@ class IndexingQueue:
             if (update.state, update.n_chunks) != (before.state, before.n_chunks) or message
         ]
         if changed:
-            self._documents.note(changed)
+            self._documents.store_progress(changed)
             self._drop_replaced_originals({update.doc_id for update in changed})
 
     def _drop_replaced_originals(self, doc_ids: Collection[str]) -> None:

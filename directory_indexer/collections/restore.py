@@ -212,7 +212,7 @@ def _copy_beside_target(
                 hint="add --accept-settings to take all of it, or --leave-settings to restore everything else",
             )
         if REGISTRY_FILE in copied_first:
-            Operations(registry).forget_all()  # started on another machine; they must not be resumed here
+            Operations(registry).delete_all()  # started on another machine; they must not be resumed here
             for key in () if options.accepts_settings else keys:
                 Keys(registry).revoke(key.name)
     for name in others:
@@ -387,7 +387,7 @@ def _assign_new_index_id(app: App) -> None:
     """Assign a new identity to an index, since the original one may use the same server."""
     with write_lock(app.lock_path, wait=True), app.docstore.transaction() as transaction:
         transaction.vector_sets.start_over()
-        transaction.meta.forget("index_id")
+        transaction.meta.delete("index_id")
 
 
 def _remove_path(path: Path) -> None:

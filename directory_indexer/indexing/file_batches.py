@@ -36,7 +36,7 @@ from directory_indexer.storage.documents.store import DocStore, Transaction
 
 with lazily:
     from directory_indexer.parsing.policy import ParsePolicy
-    from directory_indexer.storage.documents.file_writes import PlacedFile
+    from directory_indexer.storage.documents.file_writes import LocatedFile
 
 
 class _BatchEntry(NamedTuple):
@@ -95,14 +95,14 @@ class Batch:
         self._begun = time.monotonic()
         return n_removed
 
-    def _files_to_insert(self, transaction: Transaction, entries: Sequence[_BatchEntry]) -> list[PlacedFile]:
+    def _files_to_insert(self, transaction: Transaction, entries: Sequence[_BatchEntry]) -> list[LocatedFile]:
         """Return the files that were read; if two entries have the same path, their order counts."""
         n_entries = Counter(outcome_path(entry.outcome) for entry in entries)
         read = [(entry.outcome, entry.container) for entry in entries if isinstance(entry.outcome, ParsedFile)]
         containers = {container for _, container in read if container}
         inside = {container: self._location_of_member(transaction, container) for container in containers}
         return [
-            PlacedFile(
+            LocatedFile(
                 inside[container] if container else FileLocation(self._directory_ids[parsed.source.path]), parsed
             )
             for parsed, container in read
@@ -134,7 +134,7 @@ class Batch:
             case FileFailure():
                 transaction.files.put_failure(place, outcome, recipe=self._recipe)
             case UnchangedFile():
-                transaction.files.renew_stamps([outcome])
+                transaction.files.update_stamps([outcome])
         return 0
 
 

@@ -138,7 +138,7 @@ class Indexer:
                     self._end_completed_pauses(run)
                 outcome = run.outcome
             if lock.is_held:
-                self._docstore.upkeep.checkpoint(must_stop=lambda: run.must_stop)
+                self._docstore.maintenance.checkpoint(must_stop=lambda: run.must_stop)
             with self._docstore.snapshot() as snapshot:
                 files, reasons = snapshot.overview.file_counts(run.scope), snapshot.overview.skip_reasons(run.scope)
             seconds = time.monotonic() - started
@@ -213,11 +213,11 @@ class Indexer:
             self._vectorizer.merger.repair_tags()
             self._vectorizer.merger.delete_removed()
             self._vectorizer.drop_temporary_vectors()
-            self._vectorizer.cluster.update(leaves_no_trace=True)
+            self._vectorizer.cluster.update(purges_removed=True)
             with self._docstore.transaction() as transaction:
                 transaction.pauses.end([root], by="")
                 transaction.runs.erase_details()
-            self._docstore.upkeep.compact()
+            self._docstore.maintenance.compact()
             self._parts.recogniser().forget_unused()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
 

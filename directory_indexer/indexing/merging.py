@@ -54,10 +54,10 @@ class Merger:
         if not state.generation:
             return
         try:
-            self.store_of(state.vector_set).require_whole(state.generation, n_vectors=state.n_stored)
+            self.store_of(state.vector_set).require_complete(state.generation, n_vectors=state.n_stored)
         except VectorsLostError:
             with self._docstore.transaction() as transaction:
-                transaction.vectors.forget_published()
+                transaction.vectors.mark_published_waiting()
         except VectorStoreError:
             return
 
@@ -102,13 +102,17 @@ class Merger:
         state = self.state()
         for start in range(0, len(tagged), _RETAGGED_PER_TRANSACTION):
             batch = tagged[start : start + _RETAGGED_PER_TRANSACTION]
-            stored = self.store_of(state.vector_set).at(state.generation).vectors([chunk.chunk_id for chunk in batch])
+            stored = (
+                self.store_of(state.vector_set)
+                .open_generation(state.generation)
+                .vectors([chunk.chunk_id for chunk in batch])
+            )
             known = [
                 EmbeddedChunk(*chunk, stored[chunk.chunk_id].tobytes()) for chunk in batch if chunk.chunk_id in stored
             ]
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(known)
-                transaction.vectors.forget(chunk.chunk_id for chunk in batch if chunk.chunk_id not in stored)
+                transaction.vectors.mark_waiting(chunk.chunk_id for chunk in batch if chunk.chunk_id not in stored)
         with self._docstore.transaction() as transaction:
             transaction.vectors.remove_tag(directory)
 
@@ -137,7 +141,7 @@ class Merger:
         store = self.store_of(state.vector_set)
         with self._docstore.snapshot() as snapshot:
             generation = store.merge(
-                state.generation, deletes=snapshot.stale_points.needless(), upserts=snapshot.vectors.pending_points()
+                state.generation, deletes=snapshot.stale_points.unneeded(), upserts=snapshot.vectors.pending_points()
             )
         with self._docstore.transaction() as transaction:
             transaction.vectors.publish(self.place, generation)
@@ -204,8 +208,8 @@ class SpaceSwitcher:
                 transaction.vector_sets.end_switch()
             self._merger.clear(state.former)
             return self._merger.state()
-        if state.left is not None and self._merger.place is VectorPlace.EMBEDDED:
-            self._merger.clear(state.left)
+        if state.dropped is not None and self._merger.place is VectorPlace.EMBEDDED:
+            self._merger.clear(state.dropped)
         return state
 
 
@@ -219,7 +223,7 @@ class VectorState(NamedTuple):
 
     vector_set: VectorSet
     former: VectorSet | None
-    left: VectorSet | None
+    dropped: VectorSet | None
     generation: int
     n_waiting: int
     n_refused: int
@@ -240,7 +244,7 @@ def vector_state(snapshot: Snapshot, place: VectorPlace) -> VectorState:
     return VectorState(
         vector_set=vector_sets.current(),
         former=vector_sets.former(),
-        left=vector_sets.left(),
+        dropped=vector_sets.dropped(),
         generation=vector_sets.generation(place),
         n_waiting=queue.count(),
         n_refused=queue.count_refused(),

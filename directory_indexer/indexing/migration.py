@@ -95,7 +95,7 @@ class Migration:
                 if not run.must_stop:
                     with self._docstore.transaction() as transaction:
                         transaction.meta.store_generation(self._target.place, plan.generation)
-                        transaction.meta.forget(_META_KEY)
+                        transaction.meta.delete(_META_KEY)
         return MigrationReport(
             outcome=run.outcome,
             seconds=time.monotonic() - started,
@@ -125,7 +125,7 @@ class Migration:
         for batch in batched(missing, _BATCH_CHUNKS):
             if run.must_stop:
                 break
-            vectors = self._source.at(plan.base).vectors(batch)
+            vectors = self._source.open_generation(plan.base).vectors(batch)
             points = snapshot.vectors.points(vectors)
             plan = self._store_plan(plan, self._target.merge(plan.generation, deletes=(), upserts=points))
             n_copied += len(points)
@@ -136,7 +136,7 @@ class Migration:
         """Return the chunks copied before; if the target has lost them, start over."""
         try:
             self._target.prepare(plan.generation)
-            return plan, set(self._target.at(plan.generation).ids())
+            return plan, set(self._target.open_generation(plan.generation).ids())
         except (VectorsLostError, GenerationGoneError):
             self._target.prepare(0)
             return replace(plan, generation=0), set()
@@ -152,7 +152,7 @@ class Migration:
 
     def _verify(self, plan: _MigrationPlan, expected: set[ChunkId]) -> tuple[int, int]:
         """Compare counts and sample results of both stores; return how many hits are as near, and of how many."""
-        n_present = self._target.at(plan.generation).count()
+        n_present = self._target.open_generation(plan.generation).count()
         if n_present != len(expected):
             raise VectorStoreError(
                 f"{self._where} has {n_present} vectors in place of {len(expected)}",
@@ -175,11 +175,14 @@ class Migration:
     ) -> Iterator[tuple[list[VectorHit], list[VectorHit]]]:
         samples = sorted(expected)[:: max(len(expected) // _N_QUERIES, 1)][:_N_QUERIES]
         everywhere = VectorScope()
-        for query in self._source.at(plan.base).vectors(samples).values():
-            before = self._source.at(plan.base).search(query, scope=everywhere, limit=_N_HITS)
+        for query in self._source.open_generation(plan.base).vectors(samples).values():
+            before = self._source.open_generation(plan.base).search(query, scope=everywhere, limit=_N_HITS)
             # The source still has vectors deleted since its last merge.
             before = [hit for hit in before if hit.chunk_id in expected]
-            yield before, self._target.at(plan.generation).search(query, scope=everywhere, limit=len(before) or 1)
+            yield (
+                before,
+                self._target.open_generation(plan.generation).search(query, scope=everywhere, limit=len(before) or 1),
+            )
 
 
 def prepare_migration(

@@ -21,7 +21,7 @@ from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
 from directory_indexer.storage.documents.incomplete_files import ScanCounts, WaitingPage
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.store import DocStore
-from directory_indexer.storage.ocr_cache import PageCache
+from directory_indexer.storage.ocr_cache import OcrCache
 
 _PAGES_PER_BATCH = 20
 """After this many pages a document is read again, so that its first pages are searchable before its last is read."""
@@ -60,7 +60,7 @@ class OcrRunner:
     """The pages of one index that wait for OCR."""
 
     def __init__(
-        self, docstore: DocStore, cache: PageCache, reading: ConfiguredOcr, *, recipe: int, max_bytes: int
+        self, docstore: DocStore, cache: OcrCache, reading: ConfiguredOcr, *, recipe: int, max_bytes: int
     ) -> None:
         self.reading = reading
         self._docstore = docstore
@@ -137,7 +137,7 @@ class OcrRunner:
     def _apply_cached_pages(self, queue: _PageQueue, most_pages: int | None) -> Iterator[OcrStep]:
         """Use the pages that an earlier run has read, and yield the number of pages to do."""
         # Looking up each of 10,000 waiting pages takes 2 s.
-        known = self._cache.done()
+        known = self._cache.finished_pages()
         keys = (key for key in queue.waiting_keys() if key in known)
         results = {key: result for key in keys if _is_final(result := self._cache.get(key))}
         done = [self._complete_page(queue, key, result) for key, result in results.items()]

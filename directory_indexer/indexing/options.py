@@ -277,7 +277,7 @@ class RebuildPolicy:
             if built.analysis != current.analysis:
                 transaction.words.rebuild()
             if changed := current.changed_kinds(built):
-                transaction.files.read_again(changed, self._suffixes_of_kinds(changed - built.formats.keys()))
+                transaction.files.mark_outdated(changed, self._suffixes_of_kinds(changed - built.formats.keys()))
             if is_elsewhere:
                 transaction.vector_sets.start_over()
             transaction.meta.set("fingerprint", current.to_json())

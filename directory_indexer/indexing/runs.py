@@ -231,7 +231,7 @@ class WriteTurn:
 def end_completed_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
     """End the pauses of runs that have no work left, and return their ids; `embeds` tells whether runs embed."""
     with docstore.snapshot() as snapshot:
-        done = snapshot.pauses.done(embeds=embeds)
+        done = snapshot.pauses.completed(embeds=embeds)
     if done:
         with docstore.transaction() as transaction:
             transaction.pauses.drop(done, by="nothing is left of it")

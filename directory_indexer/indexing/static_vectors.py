@@ -30,7 +30,7 @@ with lazily:
         parse_static_model,
         train_static_model,
     )
-    from directory_indexer.storage.documents.embedding_queue import StoredModel
+    from directory_indexer.storage.documents.embedding_queue import StoredStaticModel
 
 _N_SAMPLED_TEXTS = 2000
 """The number of chunks that weights are learned from: of 11,000 chunks, 2,000 find as much as all."""
@@ -113,12 +113,12 @@ class StaticVectorizer:
 
     def _train_model(
         self, waiting: NDArray[np.int64], n_texts: int, must_stop: Callable[[], bool]
-    ) -> tuple[StaticModel, StoredModel]:
+    ) -> tuple[StaticModel, StoredStaticModel]:
         sample = waiting[:: max(1, waiting.size // _N_SAMPLED_TEXTS)][:_N_SAMPLED_TEXTS].tolist()
         data = self._training.training_data(waiting, n_texts, must_stop)
         model = train_static_model(self._texts(sample), data)
         packed = (model.weights.tobytes(), model.means(), bytes(model.own))
-        return model, StoredModel(STATIC_TABLE_VERSION, *packed, n_lessons=len(data.texts))
+        return model, StoredStaticModel(STATIC_TABLE_VERSION, *packed, n_lessons=len(data.texts))
 
     def _store_static_vectors(self, model: StaticModel, rows: Sequence[int]) -> int:
         blocks = [rows[start : start + _ROWS_PER_BLOCK] for start in range(0, len(rows), _ROWS_PER_BLOCK)]
@@ -134,7 +134,7 @@ class StaticVectorizer:
         return [texts[row] for row in rows if row in texts]
 
 
-def _load_model(stored: StoredModel) -> StaticModel | None:
+def _load_model(stored: StoredStaticModel) -> StaticModel | None:
     with contextlib.suppress(ValueError, TypeError):  # a damaged model is learned again
         return parse_static_model(stored.weights, stored.means, stored.own_rows)
     return None
@@ -221,7 +221,7 @@ class StaticTraining:
                 store = self._store_of(snapshot.vector_sets.answering())
                 # If it is unreachable, callers that need it report that.
                 with contextlib.suppress(VectorStoreError):
-                    vectors |= store.at(generation).vectors(rest)
+                    vectors |= store.open_generation(generation).vectors(rest)
         texts = [embedding_text(chunks[chunk_id].chunk, chunks[chunk_id].path) for chunk_id in vectors]
         return TrainingData(texts, _matrix_of_vectors(vector.tobytes() for vector in vectors.values()))
 

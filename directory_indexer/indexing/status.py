@@ -160,7 +160,7 @@ class Status:
         if not n_chunks:
             return WaitingVectors()
         n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=True)
-        return WaitingVectors(n_chunks, n_tokens, snapshot.static_vectors.exist(), self.seconds_to_embed(n_tokens))
+        return WaitingVectors(n_chunks, n_tokens, snapshot.static_vectors.has_any(), self.seconds_to_embed(n_tokens))
 
     def seconds_to_embed(self, n_tokens: int) -> float | None:
         """Return the approximate time that so many tokens take; None where only the provider knows."""

@@ -378,7 +378,7 @@ class MeaningPhase:
         state.attempt(self._update_cluster)
         with state.docstore.snapshot() as snapshot:
             n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
-            are_covered = snapshot.static_vectors.exist()
+            are_covered = snapshot.static_vectors.has_any()
         state.count(n_pending=n_pending)
         state.report = state.report._replace(are_pending_covered=are_covered)
 

@@ -203,7 +203,7 @@ class Vectorizer:
         if not twins:
             return known
         store = self.merger.store_of(vectors)
-        stored = store.at(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
+        stored = store.open_generation(snapshot.vector_sets.generation(self.merger.place)).vectors(list(twins.values()))
         return known | {digest: stored[twin].tobytes() for digest, twin in twins.items() if twin in stored}
 
     def _store_vectors(

@@ -36,7 +36,7 @@ from directory_indexer.indexing.runs import end_completed_pauses
 from directory_indexer.indexing.vectorizer import Vectorizer
 from directory_indexer.ocr.engine_selection import ConfiguredOcr
 from directory_indexer.storage.documents.store import DocStore, rename_damaged_database
-from directory_indexer.storage.ocr_cache import PageCache
+from directory_indexer.storage.ocr_cache import OcrCache
 from directory_indexer.storage.vector_stores import VectorStores
 from directory_indexer.storage.vectors import VectorStore
 
@@ -116,7 +116,7 @@ class Doctor:
     def _repair_index(self) -> Iterator[Finding]:
         docstore, checkup = self._docstore(), self._checkup()
         with write_lock(self._lock_path, wait=False):
-            docstore.upkeep.require_integrity()
+            docstore.maintenance.require_integrity()
             yield from _repair_values(docstore)
             for path in checkup.exposed_paths():
                 apply_mode_of_new_files(path)
@@ -129,9 +129,9 @@ class Doctor:
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
             vectorizer.merger.repair_tags()
             vectorizer.merger.merge_all()
-            vectorizer.cluster.mend()
+            vectorizer.cluster.repair()
             end_completed_pauses(docstore, embeds=True)
-            docstore.upkeep.checkpoint(words_kept_seconds=0)
+            docstore.maintenance.checkpoint(words_kept_seconds=0)
 
     def _checkup(self) -> IndexCheck:
         docstore = self._docstore()
@@ -181,13 +181,13 @@ class IndexCheck:
 
     def _database(self) -> Finding:
         try:
-            self._docstore.upkeep.require_integrity()
+            self._docstore.maintenance.require_integrity()
         except CorruptIndexError as error:
             return Finding("database", Verdict.PROBLEM, error.message, error.hint or "")
         return Finding("database", Verdict.OK, f"{self._docstore.path} is intact")
 
     def _values(self) -> Iterator[Finding]:
-        if names := self._docstore.upkeep.damaged_values():
+        if names := self._docstore.maintenance.damaged_values():
             message = f"{self._docstore.path}: {', '.join(names)} of rows are damaged"
             yield Finding("values", Verdict.PROBLEM, message, _REPAIR)
 
@@ -195,7 +195,7 @@ class IndexCheck:
         """Check that the full-text index can be read and has every chunk."""
         try:
             with self._docstore.snapshot() as snapshot:
-                snapshot.words.read_through()
+                snapshot.words.require_readable()
                 n_rows, n_chunks = snapshot.words.count_rows(), snapshot.chunks.count()
         except CorruptIndexError:
             return Finding("words", Verdict.PROBLEM, "the full-text index is damaged", _REPAIR)
@@ -232,13 +232,13 @@ class IndexCheck:
         generation = snapshot.vector_sets.generation(self._vectorstore.place)
         expected = snapshot.vectors.embedded_chunk_ids()
         self._vectorstore.require_intact(generation)
-        stored = set(self._vectorstore.at(generation).ids()) if generation else set()
+        stored = set(self._vectorstore.open_generation(generation).ids()) if generation else set()
         # An interrupted merge may have written pending vectors to a server.
         pending = snapshot.vectors.pending_of(list(stored - expected))
         return expected - stored, stored - expected - set(snapshot.stale_points.all()) - pending.keys()
 
 
-def ocr_finding(reading: ConfiguredOcr, cache: PageCache) -> Finding:
+def ocr_finding(reading: ConfiguredOcr, cache: OcrCache) -> Finding:
     """Return the OCR engine and the size of its cache; a service is not called."""
     summary = cache.summary()
     pages = "page" if summary.n_pages == 1 else "pages"
@@ -278,7 +278,7 @@ def provider_finding(load: Callable[[], Embedder]) -> Finding:
 
 
 def _repair_values(docstore: DocStore) -> Iterator[Finding]:
-    if names := docstore.upkeep.repair_values():
+    if names := docstore.maintenance.repair_values():
         message = f"damaged values of {', '.join(names)} were dropped; what they were of is read again"
         yield Finding("values", Verdict.REPAIRED, message, "dirindex index")
 
@@ -306,12 +306,12 @@ def _repair_vectors(docstore: DocStore, checkup: IndexCheck) -> Iterator[Finding
         lost, unknown = docstore.read(checkup.disagreement)
     except VectorsLostError:
         with docstore.transaction() as transaction:
-            transaction.vectors.forget_all()
+            transaction.vectors.delete_all()
         yield Finding("Qdrant", Verdict.REPAIRED, "all passages were made searchable by meaning again")
         return
     if lost or unknown:
         with docstore.transaction() as transaction:
-            transaction.vectors.forget(lost)
+            transaction.vectors.mark_waiting(lost)
             transaction.vectors.record_stale(unknown)
         message = f"passages added again: {len(lost):,}; removed, since it should not have them: {len(unknown):,}"
         yield Finding("Qdrant", Verdict.REPAIRED, message)
@@ -341,7 +341,7 @@ def _missing_readers(snapshot: Snapshot) -> Iterator[Finding]:
 def _coverage(snapshot: Snapshot) -> Finding:
     waiting = snapshot.embedding_queue.count()
     if waiting:
-        state = format_waiting(waiting, are_covered=snapshot.static_vectors.exist())
+        state = format_waiting(waiting, are_covered=snapshot.static_vectors.has_any())
         message = f"{waiting:,} {'passage' if waiting == 1 else 'passages'} {state}"
         return Finding("meaning", Verdict.WARNING, message, "dirindex index")
     return Finding("meaning", Verdict.OK, "every passage is searchable by meaning")

@@ -235,9 +235,9 @@ def passages_of_frames(
     The line is None if the file has been replaced and ends before it.
     """
     names = sorted({frame.path.rpartition("/")[2] for frame in frames})
-    paths = snapshot.path_lookup.called(names)
+    paths = snapshot.path_lookup.with_file_names(names)
     if scope.file_ids is not None:
-        ids = {file.path: file.id for file in snapshot.files.at(paths)}
+        ids = {file.path: file.id for file in snapshot.files.at_paths(paths)}
         paths = [path for path in paths if ids.get(path) in scope.file_ids]
     texts: dict[FilePath, list[IndexedChunk]] = {}
 

@@ -114,7 +114,7 @@ def require_indexed(snapshot: Snapshot, scope: tuple[FilePath, ...]) -> None:
     if not tracked:
         raise NotIndexedError("nothing is indexed yet", hint="dirindex index PATH adds a directory")
     for path in scope:
-        if not snapshot.files.holds(path):
+        if not snapshot.files.covers(path):
             names = ", ".join(map(display, tracked))
             raise NotIndexedError(f"nothing is indexed at {display(path)}", hint=f"indexed directories: {names}")
 
@@ -150,7 +150,7 @@ def embedding_warnings(
     if n_waiting > (len(on_demand.embedded) if on_demand else 0):
         n_chunks = snapshot.chunks.count_chunks_of_holders(holders)
         passages = "the passages there" if n_chunks is None else f"{n_chunks:,} passage{'s' if n_chunks > 1 else ''}"
-        are_covered = bool(on_demand and on_demand.embedded) and snapshot.static_vectors.exist()
+        are_covered = bool(on_demand and on_demand.embedded) and snapshot.static_vectors.has_any()
         state = format_waiting(n_waiting, are_covered=are_covered)
         note = f"{n_waiting:,} of {passages} {state}: {_describe_embedded_so_far(on_demand, n_waiting)}"
         yield Note(note, NoteKind.EMBEDDING, key=f"not all of {passages} are searchable by meaning yet")

@@ -80,7 +80,7 @@ def named_files(
     for name in typed_names(query):
         unknown = frozenset(name.words) - snapshot.words.known(name.words)
         typed = name._replace(is_prefix=request.is_prefix, unknown=unknown)
-        files = snapshot.path_lookup.named(typed.words, are_whole=typed.is_whole_word)
+        files = snapshot.path_lookup.files_named(typed.words, are_whole=typed.is_whole_word)
         for place in chain(
             _matching_files(filter(is_meant, files), typed), _matching_directories(snapshot, request, query, typed)
         ):
@@ -219,7 +219,7 @@ def _known_files_at(snapshot: Snapshot, paths: Sequence[str]) -> list[PathMatch]
     if not paths:
         return []
     plain = [path for path in paths if path.isascii() and not _PATTERN_CHARACTERS.intersection(path)]
-    return sorted(snapshot.path_lookup.with_all(plain), key=lambda file: file.path)
+    return sorted(snapshot.path_lookup.with_path_parts(plain), key=lambda file: file.path)
 
 
 def _matching_files(known_files: Iterable[PathMatch], typed: TypedName) -> Iterator[FilenameMatch]:
@@ -236,7 +236,7 @@ def _matching_directories(
     if request.has_filters or any(map(any, filters)):
         return
     is_meant = make_path_predicate(snapshot, request, query)
-    for path in snapshot.path_lookup.named_directories(typed.words, are_whole=typed.is_whole_word):
+    for path in snapshot.path_lookup.directories_named(typed.words, are_whole=typed.is_whole_word):
         match = name_match(typed, os.path.basename(path), is_directory=True)
         if match and is_meant(path):
             yield FilenameMatch(path, match=match, is_directory=True)

@@ -175,7 +175,7 @@ def _on_disk(snapshot: Snapshot, path: FilePath) -> DiskChange | None:
 def reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
     """Return why the index holds no text of a path, or which file may be meant."""
     known = snapshot.files.get(path)
-    if known is None and snapshot.files.holds(path):
+    if known is None and snapshot.files.covers(path):
         return "it is a directory: name a file in it"
     if known is None and (commits := _commits_with_prefix(snapshot, path)):
         others = f", or one of {len(commits) - 1} others" if commits[1:] else ""
@@ -191,7 +191,7 @@ def reason_of_missing_text(snapshot: Snapshot, path: FilePath) -> str:
 def _reason_of_known_file(snapshot: Snapshot, path: FilePath, known: KnownFile) -> str:
     if members := snapshot.files.members(path):
         return f"it is a container of {len(members)} files: name one of them, such as {display(members[0])}"
-    if known.state == FileState.INDEXED and (member := snapshot.files.first_left_out(path)):
+    if known.state == FileState.INDEXED and (member := snapshot.files.first_member_without_text(path)):
         return f"nothing in it was indexed; {display(member.source.path)}: {member.no_text_reason}"
     return known.no_text_reason
 
@@ -199,7 +199,7 @@ def _reason_of_known_file(snapshot: Snapshot, path: FilePath, known: KnownFile) 
 def suggest_namesake(snapshot: Snapshot, path: FilePath) -> str:
     """Suggest the indexed file with the least deep path that has the same name; "" if there is none."""
     name = os.path.basename(path)
-    files = snapshot.path_lookup.with_all([name]) if name.isascii() else ()
+    files = snapshot.path_lookup.with_path_parts([name]) if name.isascii() else ()
     named = [file.path for file in files if file.is_indexed and os.path.basename(file.path) == name]
     return f"did you mean {display(min(named, key=lambda other: (other.count(os.sep), other)))}?" if named else ""
 

@@ -135,7 +135,7 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> GrepResult:
 def files_without_match(snapshot: Snapshot, request: GrepRequest, matches: GrepResult) -> Iterator[FileMatches]:
     """Yield the files without matches, each with no lines."""
     matching_paths = {file.path for file in matches.files}
-    for file in snapshot.files.texts(files_in_scope(snapshot, request).as_json):
+    for file in snapshot.files.text_files(files_in_scope(snapshot, request).as_json):
         if file.path not in matching_paths:
             yield FileMatches(file.path, file.kind, (), 0)
 
@@ -185,7 +185,7 @@ def _as_search_request(request: GrepRequest) -> tuple[SearchRequest, Query]:
 
 
 def _all_texts(snapshot: Snapshot, scope: ScopedFiles) -> Iterator[tuple[TextFile, Iterable[LineRange]]]:
-    for file in snapshot.files.texts(scope.as_json):
+    for file in snapshot.files.text_files(scope.as_json):
         yield file, snapshot.line_ranges.whole_text(file.holder_id)
 
 
@@ -197,13 +197,13 @@ def _matching_texts(
         if scope.holder_ids is None or line_range.file_id in scope.holder_ids:
             line_ranges.setdefault(line_range.file_id, []).append(line_range)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.texts(ids_of_sharing_files(snapshot, scope, line_ranges)):
+    for file in snapshot.files.text_files(ids_of_sharing_files(snapshot, scope, line_ranges)):
         yield file, snapshot.line_ranges.whole_text(file.holder_id) if shows_context else line_ranges[file.holder_id]
 
 
 def ids_of_sharing_files(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
     """Return the files of a scope whose texts these files hold, as a JSON array of their ids."""
-    sharing = snapshot.shared_texts.sharing(holder_ids)
+    sharing = snapshot.shared_texts.files_sharing_texts_of(holder_ids)
     file_ids = {*holder_ids, *(file.id for files in sharing.values() for file in files)}
     return json.dumps(sorted(file_ids if scope.ids is None else file_ids & scope.ids))
 

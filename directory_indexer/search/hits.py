@@ -200,7 +200,7 @@ def copies_in_scope(
     snapshot: Snapshot, chunks: Mapping[ChunkId, IndexedChunk], scope: Scope
 ) -> dict[ChunkId, list[IndexedChunk]]:
     """Return the copies of each passage: one for each file of the scope that shares its text, sorted by path."""
-    sharing = snapshot.shared_texts.sharing({stored.holder_id for stored in chunks.values()})
+    sharing = snapshot.shared_texts.files_sharing_texts_of({stored.holder_id for stored in chunks.values()})
     return {
         id_: list(_copies_in_files(stored, sharing.get(stored.holder_id, ()), scope)) for id_, stored in chunks.items()
     }

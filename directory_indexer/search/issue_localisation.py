@@ -300,7 +300,7 @@ class _Report:
     def of_paths(self) -> Iterator[Evidence]:
         """Yield the files that the report names."""
         paths = paths_in(self._text)
-        indexed = self._snapshot.path_lookup.called([path.rpartition("/")[2] for path in paths])
+        indexed = self._snapshot.path_lookup.with_file_names([path.rpartition("/")[2] for path in paths])
         for typed in paths:
             parts = [part for part in typed.split("/") if part not in (".", "..", "")]
             ends = [path for path in indexed if exact_text(path).split(os.sep)[-len(parts) :] == parts]

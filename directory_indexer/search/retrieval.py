@@ -284,7 +284,7 @@ def retrieve_and_rank(
             chunks |= permitted_chunks(snapshot, others, plan, scope, request)
         lists = lists.first(n_ranked)
         bands = assign_rank_bands(lists, 2 * band_size if is_code else band_size)
-        beside = snapshot.chunks.texts_beside(chunks.values()) if lists.by_words else {}
+        beside = snapshot.chunks.other_texts_of_files(chunks.values()) if lists.by_words else {}
         candidates = [
             make_candidate(chunk, lists, bands[chunk.chunk_id], beside.get(chunk.chunk_id, ()))
             for chunk in chunks.values()
@@ -312,7 +312,7 @@ def definition_candidates(
         expression, file_ids_json=scope.holder_ids_json, rows=scope.rows, limit=_MAX_MATCHES
     )
     (name,) = names_in(plan.query)
-    chunk_ids = snapshot.chunks.headed((chunk_id for chunk_id, _ in matches), name)
+    chunk_ids = snapshot.chunks.under_heading((chunk_id for chunk_id, _ in matches), name)
     chunks = snapshot.chunks.by_id(chunk_ids[:_MAX_DEFINITION_CANDIDATES])
     return filter_passages(choose_copies_in_scope(snapshot, chunks, scope, request.near), request)
 

@@ -88,7 +88,7 @@ def resolve_scope(snapshot: Snapshot, request: SearchRequest, query: Query) -> S
         snapshot, files, VectorScope(directories=_tagged_directories(snapshot, file_filter.within, files))
     )
     is_small = len(files) <= _SMALL_SHARE * snapshot.overview.summary().n_files
-    return scope._replace(rows=snapshot.chunks.rows_of_files(scope.holder_ids_json or "[]")) if is_small else scope
+    return scope._replace(rows=snapshot.chunks.row_range_of_files(scope.holder_ids_json or "[]")) if is_small else scope
 
 
 def scope_of_files(snapshot: Snapshot, files: Sequence[MatchedFile], vectors: VectorScope) -> Scope:
@@ -175,7 +175,7 @@ def _file_filter(request: SearchRequest | None, query: Query) -> FileFilter:
         until=dated.until,
         metadata=(
             *(MetadataCondition(*condition) for condition in (*request.metadata, *required.metadata)),
-            *(MetadataCondition(*condition, is_wanted=False) for condition in forbidden.metadata),
+            *(MetadataCondition(*condition, must_match=False) for condition in forbidden.metadata),
         ),
     )
 
@@ -284,7 +284,7 @@ def restrict_to_grep_matches(snapshot: Snapshot, scope: Scope, request: SearchRe
         PatternOptions((request.grep,)), request.scope, request.kinds, request.globs, max_count=1, max_spans=0
     )
     paths = [file.path for file in grep(snapshot, grep_request).files]
-    files = snapshot.files.at(paths)
+    files = snapshot.files.at_paths(paths)
     if scope.file_ids is not None:
         files = [file for file in files if file.id in scope.file_ids]
     return scope_of_files(snapshot, files, scope.vectors)

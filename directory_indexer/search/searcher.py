@@ -298,7 +298,7 @@ class Searcher:
         hits = boost_definitions(hits, chunks, query, limit=request.limit)
         is_weak = not hits or ranking.is_weak
         gaps = scope_warnings(snapshot, request, query, is_weak=is_weak) if query.text.strip() else ()
-        shared = snapshot.chunks.shared([hit.chunk_id for hit in hits])
+        shared = snapshot.chunks.with_shared_text([hit.chunk_id for hit in hits])
         passages = (
             RankedPassage(chunks[hit.chunk_id], hit, plan)
             if hit.chunk_id not in shared and not hit.copies

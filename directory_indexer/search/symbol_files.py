@@ -56,7 +56,7 @@ def find_files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, .
     holder_ids = (
         set() if file_of_chunk is None else snapshot.line_ranges.files_matching(_word_pattern(name), file_of_chunk)
     )
-    files = snapshot.files.texts(
+    files = snapshot.files.text_files(
         scoped.as_json if file_of_chunk is None else ids_of_sharing_files(snapshot, scoped, holder_ids)
     )
     sources, n_unread = _sources(snapshot, [file for file in files if file.kind in GROUPS["code"]], name)

@@ -45,7 +45,7 @@ class VectorSearch:
         if scope.is_empty or not generation:
             return []
         store = self._store_of(snapshot.vector_sets.answering())
-        return store.at(generation).search(vector, scope=scope.vectors, limit=limit)
+        return store.open_generation(generation).search(vector, scope=scope.vectors, limit=limit)
 
     def nearest_chunks(
         self,
@@ -77,7 +77,7 @@ class VectorSearch:
         pending, current = self._split_pending_and_published(snapshot, chunk_ids)
         store = self._store_of(snapshot.vector_sets.answering())
         generation = snapshot.vector_sets.answering_generation(self._place)
-        stored = store.at(generation).vectors(current) if current else {}
+        stored = store.open_generation(generation).vectors(current) if current else {}
         return stored | {chunk_id: np.frombuffer(raw, np.float32) for chunk_id, raw in pending.items()}
 
     def cosines(
@@ -87,7 +87,7 @@ class VectorSearch:
         pending, current = self._split_pending_and_published(snapshot, chunk_ids)
         store = self._store_of(snapshot.vector_sets.answering())
         generation = snapshot.vector_sets.answering_generation(self._place)
-        stored = store.at(generation).cosines(vector, current) if current else {}
+        stored = store.open_generation(generation).cosines(vector, current) if current else {}
         return stored | {chunk_id: float(np.frombuffer(raw, np.float32) @ vector) for chunk_id, raw in pending.items()}
 
     def _split_pending_and_published(

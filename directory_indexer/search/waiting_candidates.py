@@ -24,7 +24,7 @@ from directory_indexer.embedding.static_table import (
 )
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
-from directory_indexer.storage.documents.embedding_queue import PendingChunk, StaticBlocks
+from directory_indexer.storage.documents.embedding_queue import PendingChunk, StaticCodes
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
@@ -69,7 +69,7 @@ class WaitingCandidates:
         The `depth` of the retrieval sizes the pool of the latter, and limits nothing else: of both, the most promising
         are embedded first, as many as there is time for.
         """
-        by_words = self._snapshot.embedding_queue.waiting(keyword_scores)
+        by_words = self._snapshot.embedding_queue.without_vector(keyword_scores)
         promising = self._most_promising_first(by_words, keyword_scores, depth)
         vectors = self._vectors([chunk for chunk in promising if chunk.embedding_text])
         self._embedder.embedded.update(chunk.chunk_id for chunk in promising if chunk.text_hash in vectors)
@@ -152,9 +152,9 @@ class StaticCandidates:
         return [float(value) for value in values]
 
     @cached_property
-    def _blocks(self) -> StaticBlocks:
+    def _blocks(self) -> StaticCodes:
         if self._model is None:
-            return StaticBlocks(np.empty(0, np.int64), np.empty((0, CODE_BYTES), np.uint8))
+            return StaticCodes(np.empty(0, np.int64), np.empty((0, CODE_BYTES), np.uint8))
         blocks = self._snapshot.static_vectors.all()
         if blocks.rows.size and blocks.codes.shape[1] != CODE_BYTES:
             raise DamagedValueError("static_vectors.codes")
@@ -163,7 +163,7 @@ class StaticCandidates:
         if not texts:
             return blocks
         codes = [blocks.codes.reshape(-1, CODE_BYTES), self._model.codes([*texts.values()])]
-        return StaticBlocks(np.concatenate([blocks.rows, [*texts]]), np.concatenate(codes))
+        return StaticCodes(np.concatenate([blocks.rows, [*texts]]), np.concatenate(codes))
 
     @cached_property
     def _vector(self) -> NDArray[np.float32]:

@@ -83,9 +83,9 @@ class AdminJobs:
             report_progress("documents that are being deleted")
             opened.queue.recover()
             _compact_when_unlocked(opened.app, report_progress)
-            residue = opened.app.docstore.upkeep.left_behind()
+            residue = opened.app.docstore.maintenance.residue_warnings()
         report_progress("answers and operations of before")
-        StoredResponses(self._app.registry).forget()
+        StoredResponses(self._app.registry).delete_all()
         Operations(self._app.registry).delete_ended_operations()
         return {"left_behind": residue}
 
@@ -119,7 +119,7 @@ def _compact_when_unlocked(app: App, report_progress: ReportProgress) -> None:
         report_progress("vectors")
         app.vectors.vectorizer.merger.delete_removed()
         report_progress("the database is written anew")
-        app.docstore.upkeep.compact()
+        app.docstore.maintenance.compact()
 
 
 def _repair_when_unlocked(app: App, report_progress: ReportProgress) -> tuple[Finding, ...]:

@@ -95,7 +95,7 @@ def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
     directories = {
         path
         for path in _possible_spellings(snapshot, plain)
-        if _is_tracked(snapshot, path) and snapshot.files.holds(path)
+        if _is_tracked(snapshot, path) and snapshot.files.covers(path)
     }
     if len(directories) > 1:
         raise _ambiguous_name_error(name, directories)
@@ -207,7 +207,7 @@ def _ambiguous_name_error(name: str, paths: set[FilePath]) -> UsageError:
 
 def _files_in_other_case(snapshot: Snapshot, candidates: list[FilePath]) -> Iterator[FilePath]:
     """Yield files whose paths differ in case only, if the file system confirms that they are the same file."""
-    for path in snapshot.path_lookup.in_other_case(candidates):
+    for path in snapshot.path_lookup.ignoring_case(candidates):
         if any(_is_same_file(path, candidate) for candidate in candidates):
             yield path
 
@@ -225,7 +225,7 @@ def _is_tracked(snapshot: Snapshot, candidate: FilePath) -> bool:
     is_around = any(root != candidate and lies_in(root, candidate) for root in roots)
     known = snapshot.files.get(candidate)
     return is_around or (
-        is_inside and (_has_text(snapshot, candidate) or (known is None and snapshot.files.holds(candidate)))
+        is_inside and (_has_text(snapshot, candidate) or (known is None and snapshot.files.covers(candidate)))
     )
 
 

@@ -71,7 +71,7 @@ class CacheSummary(NamedTuple):
     n_bytes: int = 0
 
 
-class PageCache(NamedTuple):
+class OcrCache(NamedTuple):
     """The pages that were read, in the database at a path; a recipe names an engine, its version and its settings.
 
     Raises:
@@ -92,7 +92,7 @@ class PageCache(NamedTuple):
                 return unpack_page(content)
         return None
 
-    def done(self) -> set[PageKey]:
+    def finished_pages(self) -> set[PageKey]:
         """Return the pages that were read or given up; `get` tells which of them are complete."""
         of_done = "content IS NOT NULL OR attempts >= ?"
         return {PageKey(key) for (key,) in self._rows(f"SELECT key FROM pages WHERE {of_done}", MAX_ATTEMPTS)}  # noqa: S608

@@ -21,10 +21,10 @@ from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.vectors import VectorPlace, VectorStore
 
 with lazily:
-    from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
+    from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
     from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
     from directory_indexer.storage.vectors.generations import Generations
-    from directory_indexer.storage.vectors.server import QdrantServer
+    from directory_indexer.storage.vectors.server import ServerVectorStore
 
 
 class VectorStores:
@@ -71,7 +71,7 @@ class VectorStores:
         """Open the store of a vector set on a Qdrant server."""
         connection, plan = connect_to_qdrant(self._qdrant, url), collection_plan(self._qdrant, self.name_of(vector_set))
         dimensions = self._dimensions_of(vector_set)
-        return QdrantServer(connection, plan, index_id=self._docstore().index_id(), dimensions=dimensions)
+        return ServerVectorStore(connection, plan, index_id=self._docstore().index_id(), dimensions=dimensions)
 
     def name_of(self, vector_set: VectorSet) -> str:
         """Return the name of a vector set: of its Qdrant collection on a server, of its directory otherwise."""
@@ -89,7 +89,7 @@ class VectorStores:
         """
         if self.place is VectorPlace.SERVER:
             with self._docstore().snapshot() as snapshot:
-                sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.left())
+                sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.dropped())
             with contextlib.suppress(VectorsLostError):
                 for vector_set in filter(None, sets):
                     self.of(vector_set).clear()
@@ -106,7 +106,7 @@ class VectorStores:
 
 def connect_to_qdrant(qdrant: QdrantConfig, url: str) -> QdrantConnection:
     """Return the connection to a Qdrant server."""
-    address = Address(
+    address = QdrantAddress(
         url=url,
         api_key=qdrant.api_key.get_secret_value() if qdrant.api_key else None,
         ca_file=qdrant.ca_file,

@@ -127,7 +127,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _integrity(data_dir: Path) -> str:
     try:
-        DocStore(data_dir / "data.db").upkeep.require_integrity()
+        DocStore(data_dir / "data.db").maintenance.require_integrity()
     except StoreError as error:
         return error.message
     return ""

@@ -437,7 +437,7 @@ def test_an_ingest_has_ended_when_another_process_gave_it_its_vectors(site: Site
     documents = Documents(registry, "birds")
     known = documents.get(sent["doc_id"])
     assert known
-    documents.note([Progress(known.doc_id, known.version, State.WORDS, "", known.n_chunks)])
+    documents.store_progress([Progress(known.doc_id, known.version, State.WORDS, "", known.n_chunks)])
     registry.close()
 
     listed = site.ask("GET", "operations?collection=birds").json["operations"]

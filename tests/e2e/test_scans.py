@@ -21,7 +21,7 @@ from scanned_pages import document, picture, scan, tiff
 from serving import RawClient
 
 from directory_indexer.core.files import Recognition
-from directory_indexer.storage.ocr_cache import PageCache
+from directory_indexer.storage.ocr_cache import OcrCache
 
 LETTER = "The zeppelin will be late."
 N_PAGES = 30
@@ -65,7 +65,7 @@ class Place:
 
     def is_kept(self, text: str) -> bool:
         """Tell whether it is kept what was read on a page."""
-        pages = PageCache(self.data_dir / "pages.db")
+        pages = OcrCache(self.data_dir / "pages.db")
         with contextlib.closing(sqlite3.connect(pages.path)) as connection:
             keys = [key for (key,) in connection.execute("SELECT key FROM pages WHERE content IS NOT NULL")]
         found = [pages.get(key) for key in keys]

@@ -14,8 +14,8 @@ from directory_indexer.core.paths import file_path
 from directory_indexer.formats.document import Metadata
 from directory_indexer.parsing.one_file import parse
 from directory_indexer.parsing.outcomes import ParsedFile, ParseRequest, UnchangedFile
-from directory_indexer.storage.databases import Connections
-from directory_indexer.storage.documents.file_writes import FileLocation, PlacedFile
+from directory_indexer.storage.databases import ConnectionPool
+from directory_indexer.storage.documents.file_writes import FileLocation, LocatedFile
 from directory_indexer.storage.documents.store import DocStore
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ def parsed(index: Index) -> list[ParsedFile]:
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every statement that is begun from here on."""
     begun: list[str] = []
-    opened = Connections.open
+    opened = ConnectionPool.open
 
-    def traced(connections: Connections) -> sqlite3.Connection:
+    def traced(connections: ConnectionPool) -> sqlite3.Connection:
         connection = opened(connections)
         connection.set_trace_callback(begun.append)
         return connection
 
-    monkeypatch.setattr(Connections, "open", traced)
+    monkeypatch.setattr(ConnectionPool, "open", traced)
     return begun
 
 
@@ -81,7 +81,7 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 def test_many_files_become_the_rows_that_they_become_one_by_one(index: Index, parsed: list[ParsedFile]) -> None:
     together, apart = index.data_dir / "together.db", index.data_dir / "apart.db"
     with writing(together, str(index.root)) as (transaction, [place]):
-        assert transaction.files.insert_new([PlacedFile(place, one) for one in parsed], recipe=3) == {
+        assert transaction.files.insert_new([LocatedFile(place, one) for one in parsed], recipe=3) == {
             one.source.path for one in parsed
         }
     with writing(apart, str(index.root)) as (transaction, [place]):
@@ -98,7 +98,7 @@ def test_what_is_known_already_or_may_be_shared_is_left_to_be_put_in_by_itself(
         transaction.files.put_failure(place, FileFailure(known, Stage.READ, "no permission"), recipe=1)
         there = file_path("/clone" + skipped.removeprefix(str(index.root)))
         transaction.files.put(clone, parsed[1]._replace(source=SourceFile(there, 1, 1)), recipe=3)
-        arrivals = [PlacedFile(place, one) for one in parsed]
+        arrivals = [LocatedFile(place, one) for one in parsed]
         assert transaction.files.insert_new(arrivals, recipe=3) == set(others)
 
 
@@ -107,14 +107,14 @@ def test_a_file_where_a_container_may_have_a_member_is_put_in_by_itself(index: I
     with writing(index.data_dir / "a.db", str(index.root)) as (transaction, [place]):
         member = transaction.files.location_in_container(file_path(index.root / "a.zip"), place.directory_id)
         one = parsed[0]._replace(source=source)
-        assert transaction.files.insert_new([PlacedFile(place, one)], recipe=3) == set()
-        assert transaction.files.insert_new([PlacedFile(member, one)], recipe=3) == {source.path}
+        assert transaction.files.insert_new([LocatedFile(place, one)], recipe=3) == set()
+        assert transaction.files.insert_new([LocatedFile(member, one)], recipe=3) == {source.path}
 
 
 def test_files_of_a_clone_take_the_texts_that_are_there_already(index: Index, parsed: list[ParsedFile]) -> None:
     path = index.data_dir / "a.db"
     with writing(path, str(index.root), "/clone") as (transaction, [place, clone]):
-        transaction.files.insert_new([PlacedFile(place, one) for one in parsed if not one.scans], recipe=3)
+        transaction.files.insert_new([LocatedFile(place, one) for one in parsed if not one.scans], recipe=3)
         found = [
             UnchangedFile(
                 SourceFile(file_path("/clone" + one.source.path.removeprefix(str(index.root))), 1, 1), one.hash

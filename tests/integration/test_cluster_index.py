@@ -282,7 +282,7 @@ def test_what_was_lost_in_the_cluster_is_seen_and_mended(index: ClusteredIndex) 
     lost = models.FieldCondition(key="path", match=models.MatchValue(value=str(index.root / "kitchen/soup.md")))
     client.delete(passages, models.FilterSelector(filter=models.Filter(must=[lost])))
     assert verdict(index) is Verdict.PROBLEM
-    index.cluster.mend()
+    index.cluster.repair()
     assert verdict(index) is Verdict.OK
     assert index.reader("other").words("ginger") == ["kitchen/soup.md"]
     client.delete_collection("test-catalogue")
@@ -314,7 +314,7 @@ def test_a_point_that_is_not_as_it_was_written_is_named_with_its_collection_and_
                     index.reader(f"{field}-{bad}").names("ginger")
                 assert "doctor --repair" in str(error.value.hint)
             assert verdict(index) is Verdict.PROBLEM
-            index.cluster.mend()
+            index.cluster.repair()
             assert verdict(index) is Verdict.OK
     assert index.reader("mended").words("ginger") == ["kitchen/soup.md"]
 
@@ -341,7 +341,7 @@ def test_a_manifest_that_is_not_as_it_was_written_is_to_be_deleted_with_its_coll
 ) -> None:
     client = index.connection.local
     client.set_payload("test-catalogue", bad, points=[MANIFEST_ID])
-    for attempt in (index.reader().catalogue.snapshot().__enter__, index.cluster.mend):
+    for attempt in (index.reader().catalogue.snapshot().__enter__, index.cluster.repair):
         with pytest.raises(VectorStoreError, match="not as dirindex writes it") as error:
             attempt()
         assert "delete the Qdrant collection 'test-catalogue', and the next dirindex index" in str(error.value.hint)

@@ -80,12 +80,12 @@ def test_a_damaged_page_is_noticed_by_a_check_of_the_whole(tmp_path: Path, page:
     store = DocStore(path)
     with store.transaction() as transaction:
         transaction.meta.set("text", "x" * 100_000)
-    store.upkeep.checkpoint()
+    store.maintenance.checkpoint()
     content = bytearray(path.read_bytes())
     content[page * 4096 : page * 4096 + 2048] = b"\xa5" * 2048
     path.write_bytes(content)
     with pytest.raises(CorruptIndexError):
-        DocStore(path).upkeep.require_integrity()
+        DocStore(path).maintenance.require_integrity()
 
 
 @pytest.mark.parametrize("what", ["failure", "skip", "removal"])
@@ -156,7 +156,7 @@ def test_a_database_put_in_the_place_of_another_is_the_one_that_is_read(tmp_path
     docstore, other = DocStore(tmp_path / "data.db"), DocStore(tmp_path / "other.db")
     with other.transaction() as transaction:
         transaction.directories.add(file_path("/home/other"))
-    other.upkeep.checkpoint()
+    other.maintenance.checkpoint()
     other.close()
     with docstore.snapshot() as snapshot:
         assert snapshot.directories.all() == {}
@@ -186,11 +186,11 @@ def test_a_checkpoint_gives_all_unused_pages_back(tmp_path: Path) -> None:
     store = DocStore(path)
     with store.transaction() as transaction:
         transaction.meta.set("large", "x" * 1_000_000)
-    store.upkeep.checkpoint()
+    store.maintenance.checkpoint()
     full = path.stat().st_size
     with store.transaction() as transaction:
-        transaction.meta.forget("large")
-    store.upkeep.checkpoint()
+        transaction.meta.delete("large")
+    store.maintenance.checkpoint()
     assert path.stat().st_size < full - 900_000
 
 
@@ -200,9 +200,9 @@ def test_a_database_is_read_into_memory_unless_it_would_take_much_of_that(
     index.write("a.md", "apples\n")
     index.run()
     with index.docstore.snapshot() as snapshot:
-        snapshot.read_through()
+        snapshot.warm_page_cache()
     read: list[str] = []
-    monkeypatch.setattr(store.Snapshot, "read_through", lambda _: read.append("all"))
+    monkeypatch.setattr(store.Snapshot, "warm_page_cache", lambda _: read.append("all"))
     index.docstore.warm_page_cache()
     assert read == ["all"]
     monkeypatch.setattr(store, "_physical_memory_bytes", lambda: 4096)

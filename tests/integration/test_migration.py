@@ -18,8 +18,8 @@ from directory_indexer.indexing.migration import Migration
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
-from directory_indexer.storage.vectors.server import QdrantServer
+from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
+from directory_indexer.storage.vectors.server import ServerVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,8 +85,8 @@ def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> 
     collection = uuid.uuid4().hex
 
     def open_server(docstore: DocStore) -> VectorStore:
-        connection = QdrantConnection(Address(server.url), sleep=lambda _: None)
-        return QdrantServer(connection, CollectionPlan(collection), index_id=docstore.index_id(), dimensions=64)
+        connection = QdrantConnection(QdrantAddress(server.url), sleep=lambda _: None)
+        return ServerVectorStore(connection, CollectionPlan(collection), index_id=docstore.index_id(), dimensions=64)
 
     here = Index(root=root, data_dir=tmp_path / "data")
     for number in range(N_FILES):
@@ -212,14 +212,14 @@ def test_vectors_of_another_generation_are_copied_anew(setting: Setting) -> None
 
 
 def test_a_copy_that_lost_vectors_does_not_count(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    merge = QdrantServer.merge
+    merge = ServerVectorStore.merge
 
-    def lossy(self: QdrantServer, generation: int, **changes: list[object]) -> int:
+    def lossy(self: ServerVectorStore, generation: int, **changes: list[object]) -> int:
         changes["upserts"] = changes["upserts"][1:]
         return merge(self, generation, **changes)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(QdrantServer, "merge", lossy)
+        patch.setattr(ServerVectorStore, "merge", lossy)
         with pytest.raises(VectorStoreError, match=f"has {N_FILES - 4} vectors in place of {N_FILES}"):
             setting.migrate()
     with pytest.raises(IndexMismatchError):

@@ -14,7 +14,7 @@ import pytest
 
 from directory_indexer.core.errors import PageCacheError, StoreError
 from directory_indexer.core.files import Box, Line, PageKey, PageProblem, Recognition, Word
-from directory_indexer.storage.ocr_cache import KEPT_DAYS, MAX_ATTEMPTS, PageCache
+from directory_indexer.storage.ocr_cache import KEPT_DAYS, MAX_ATTEMPTS, OcrCache
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,22 +29,22 @@ def page(text: str, n_words: int = 1) -> Recognition:
 
 
 @pytest.fixture
-def cache(tmp_path: Path) -> PageCache:
+def cache(tmp_path: Path) -> OcrCache:
     place = tmp_path / "data ?#%41"
     place.mkdir()
-    return PageCache(place / "pages.db")
+    return OcrCache(place / "pages.db")
 
 
-def age(cache: PageCache, key: PageKey, days: int) -> None:
+def age(cache: OcrCache, key: PageKey, days: int) -> None:
     with sqlite3.connect(cache.path) as connection:
         connection.execute("UPDATE pages SET used_on = used_on - ? WHERE key = ?", (days, key))
 
 
-def kept(cache: PageCache) -> set[PageKey]:
+def kept(cache: OcrCache) -> set[PageKey]:
     return {key for key in (ONE, TWO, THREE) if cache.get(key) is not None}
 
 
-def test_a_page_comes_back_as_it_was_read(cache: PageCache) -> None:
+def test_a_page_comes_back_as_it_was_read(cache: OcrCache) -> None:
     found = page("zeppelin", 500)
     cache.put(ONE, found, recipe=RECIPE)
 
@@ -57,7 +57,7 @@ def test_a_page_comes_back_as_it_was_read(cache: PageCache) -> None:
     assert cache.get(TWO) is None
 
 
-def test_without_a_database_nothing_is_known_and_none_is_made(cache: PageCache) -> None:
+def test_without_a_database_nothing_is_known_and_none_is_made(cache: OcrCache) -> None:
     assert cache.get(ONE) is None
     assert cache.summary() == (0, 0)
     assert cache.remove_problems_of_other_engines(RECIPE) == []
@@ -67,7 +67,7 @@ def test_without_a_database_nothing_is_known_and_none_is_made(cache: PageCache) 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
-def test_nobody_else_may_read_the_pages(cache: PageCache) -> None:
+def test_nobody_else_may_read_the_pages(cache: OcrCache) -> None:
     before = os.umask(0)
     try:
         cache.put(ONE, page("zeppelin"), recipe=RECIPE)
@@ -79,7 +79,7 @@ def test_nobody_else_may_read_the_pages(cache: PageCache) -> None:
     assert modes == {0o600}
 
 
-def test_a_page_is_given_up_after_three_attempts(cache: PageCache) -> None:
+def test_a_page_is_given_up_after_three_attempts(cache: OcrCache) -> None:
     finals = []
     for _ in range(MAX_ATTEMPTS):
         cache.put(ONE, PageProblem("crashes"), recipe=RECIPE)
@@ -89,19 +89,19 @@ def test_a_page_is_given_up_after_three_attempts(cache: PageCache) -> None:
     assert finals == [False, False, True]
 
 
-def test_a_problem_may_be_said_in_any_characters(cache: PageCache) -> None:
+def test_a_problem_may_be_said_in_any_characters(cache: OcrCache) -> None:
     cache.put(ONE, PageProblem("\ud800 \x00 was refused"), recipe=RECIPE)
     found = cache.get(ONE)
     assert isinstance(found, PageProblem)
     assert found.message.endswith("was refused")
 
 
-def test_what_is_final_is_so_at_once(cache: PageCache) -> None:
+def test_what_is_final_is_so_at_once(cache: OcrCache) -> None:
     cache.put(ONE, PageProblem("is refused", is_final=True), recipe=RECIPE)
     assert cache.get(ONE) == PageProblem("is refused", is_final=True)
 
 
-def test_what_goes_well_in_the_end_counts(cache: PageCache) -> None:
+def test_what_goes_well_in_the_end_counts(cache: OcrCache) -> None:
     cache.put(ONE, PageProblem("crashes"), recipe=RECIPE)
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     assert isinstance(cache.get(ONE), Recognition)
@@ -109,13 +109,13 @@ def test_what_goes_well_in_the_end_counts(cache: PageCache) -> None:
     assert isinstance(cache.get(ONE), Recognition)
 
 
-def test_attempts_begin_anew_after_a_success(cache: PageCache) -> None:
+def test_attempts_begin_anew_after_a_success(cache: OcrCache) -> None:
     for found in (PageProblem("crashes"), PageProblem("crashes"), page("zeppelin"), PageProblem("crashes")):
         cache.put(ONE, found, recipe=RECIPE)
     assert cache.get(ONE) == PageProblem("crashes")
 
 
-def test_the_problems_of_another_engine_are_taken_out_and_its_pages_stay(cache: PageCache) -> None:
+def test_the_problems_of_another_engine_are_taken_out_and_its_pages_stay(cache: OcrCache) -> None:
     cache.put(ONE, PageProblem("crashes"), recipe="engine 0")
     cache.put(TWO, PageProblem("crashes"), recipe=RECIPE)
     cache.put(THREE, page("zeppelin"), recipe="engine 0")
@@ -125,7 +125,7 @@ def test_the_problems_of_another_engine_are_taken_out_and_its_pages_stay(cache: 
     assert kept(cache) == {TWO, THREE}
 
 
-def test_pages_that_no_document_has_go_and_are_overwritten(cache: PageCache) -> None:
+def test_pages_that_no_document_has_go_and_are_overwritten(cache: OcrCache) -> None:
     cache.put(ONE, Recognition("a secret engine", ()), recipe="secret recipe")
     cache.put(TWO, page("zeppelin"), recipe=RECIPE)
 
@@ -137,7 +137,7 @@ def test_pages_that_no_document_has_go_and_are_overwritten(cache: PageCache) -> 
     assert b"secret recipe" not in cache.path.read_bytes()
 
 
-def test_pages_that_nothing_uses_stay_for_a_while(cache: PageCache) -> None:
+def test_pages_that_nothing_uses_stay_for_a_while(cache: OcrCache) -> None:
     for key in (ONE, TWO, THREE):
         cache.put(key, page("zeppelin"), recipe=RECIPE)
     for key, days in ((ONE, KEPT_DAYS + 1), (TWO, KEPT_DAYS + 1), (THREE, KEPT_DAYS - 1)):
@@ -148,7 +148,7 @@ def test_pages_that_nothing_uses_stay_for_a_while(cache: PageCache) -> None:
     assert kept(cache) == {ONE, THREE}
 
 
-def test_a_cache_that_is_too_large_loses_what_was_used_longest_ago(cache: PageCache) -> None:
+def test_a_cache_that_is_too_large_loses_what_was_used_longest_ago(cache: OcrCache) -> None:
     for key, days in ((ONE, 2), (TWO, 3), (THREE, 1)):
         cache.put(key, page("zeppelin", 2_000), recipe=RECIPE)
         age(cache, key, days)
@@ -161,7 +161,7 @@ def test_a_cache_that_is_too_large_loses_what_was_used_longest_ago(cache: PageCa
     assert kept(cache) == set()
 
 
-def test_pages_that_documents_have_outlive_others_of_the_same_day(cache: PageCache) -> None:
+def test_pages_that_documents_have_outlive_others_of_the_same_day(cache: OcrCache) -> None:
     for key in (ONE, TWO, THREE):
         cache.put(key, page("zeppelin", 2_000), recipe=RECIPE)
     with sqlite3.connect(cache.path) as connection:
@@ -173,7 +173,7 @@ def test_pages_that_documents_have_outlive_others_of_the_same_day(cache: PageCac
 
 
 @pytest.mark.parametrize("damage", [b"", b"SQLite format 3\0", b"no database at all " * 1_000])
-def test_a_damaged_cache_is_an_empty_one(cache: PageCache, damage: bytes) -> None:
+def test_a_damaged_cache_is_an_empty_one(cache: OcrCache, damage: bytes) -> None:
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     cache.path.write_bytes(damage)
 
@@ -182,7 +182,7 @@ def test_a_damaged_cache_is_an_empty_one(cache: PageCache, damage: bytes) -> Non
     assert kept(cache) == {TWO}
 
 
-def test_a_cache_that_is_damaged_inside_is_made_anew(cache: PageCache) -> None:
+def test_a_cache_that_is_damaged_inside_is_made_anew(cache: OcrCache) -> None:
     for number in range(200):
         cache.put(PageKey(number.to_bytes(16, "big")), page("zeppelin", number), recipe=RECIPE)
     size = cache.path.stat().st_size
@@ -227,7 +227,7 @@ def bomb() -> bytes:
         bomb(),
     ],
 )
-def test_a_page_that_is_damaged_is_read_again(cache: PageCache, content: object) -> None:
+def test_a_page_that_is_damaged_is_read_again(cache: OcrCache, content: object) -> None:
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     with sqlite3.connect(cache.path) as connection:
         connection.execute("UPDATE pages SET content = ?", (content,))
@@ -236,7 +236,7 @@ def test_a_page_that_is_damaged_is_read_again(cache: PageCache, content: object)
     assert isinstance(cache.get(ONE), Recognition)
 
 
-def test_the_cache_of_another_program_is_made_anew(cache: PageCache) -> None:
+def test_the_cache_of_another_program_is_made_anew(cache: OcrCache) -> None:
     with sqlite3.connect(cache.path) as connection:
         connection.execute("CREATE TABLE pages (number, text)")
 
@@ -247,7 +247,7 @@ def test_the_cache_of_another_program_is_made_anew(cache: PageCache) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes of POSIX")
 @pytest.mark.parametrize("kind", ["link to nothing", "link to a file", "pipe", "directory"])
-def test_what_is_no_file_is_neither_read_nor_written(cache: PageCache, kind: str) -> None:
+def test_what_is_no_file_is_neither_read_nor_written(cache: OcrCache, kind: str) -> None:
     elsewhere = cache.path.with_name("elsewhere")
     match kind:
         case "pipe":
@@ -257,7 +257,7 @@ def test_what_is_no_file_is_neither_read_nor_written(cache: PageCache, kind: str
         case _:
             cache.path.symlink_to(elsewhere)
     if kind == "link to a file":
-        PageCache(elsewhere).put(ONE, page("zeppelin"), recipe=RECIPE)
+        OcrCache(elsewhere).put(ONE, page("zeppelin"), recipe=RECIPE)
     before = elsewhere.read_bytes() if elsewhere.exists() else None
 
     assert (cache.get(ONE), cache.summary()) == (None, (0, 0))
@@ -269,7 +269,7 @@ def test_what_is_no_file_is_neither_read_nor_written(cache: PageCache, kind: str
     assert before == (elsewhere.read_bytes() if elsewhere.exists() else None)
 
 
-def test_pages_of_days_that_are_still_to_come_grow_old_from_today(cache: PageCache) -> None:
+def test_pages_of_days_that_are_still_to_come_grow_old_from_today(cache: OcrCache) -> None:
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     age(cache, ONE, -4_000)
     cache.prune([], max_bytes=1 << 30)
@@ -281,15 +281,15 @@ def test_pages_of_days_that_are_still_to_come_grow_old_from_today(cache: PageCac
 
 
 def test_where_nothing_can_be_written_is_said(tmp_path: Path) -> None:
-    cache = PageCache(tmp_path / "gone" / "pages.db")
+    cache = OcrCache(tmp_path / "gone" / "pages.db")
     with pytest.raises(StoreError, match="cannot be written"):
         cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     (tmp_path / "pages.db").mkdir()
     with pytest.raises(StoreError, match="cannot be written"):
-        PageCache(tmp_path / "pages.db").put(ONE, page("zeppelin"), recipe=RECIPE)
+        OcrCache(tmp_path / "pages.db").put(ONE, page("zeppelin"), recipe=RECIPE)
 
 
-def test_what_cannot_be_written_to_the_end_is_said(cache: PageCache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_written_to_the_end_is_said(cache: OcrCache, monkeypatch: pytest.MonkeyPatch) -> None:
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     with sqlite3.connect(cache.path) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -300,7 +300,7 @@ def test_what_cannot_be_written_to_the_end_is_said(cache: PageCache, monkeypatch
     assert kept(cache) == {ONE}
 
 
-def test_readers_see_whole_pages_while_others_are_written(cache: PageCache) -> None:
+def test_readers_see_whole_pages_while_others_are_written(cache: OcrCache) -> None:
     whole = page("zeppelin", 300)
     cache.put(ONE, whole, recipe=RECIPE)
     seen: list[bool] = []
@@ -320,7 +320,7 @@ def test_readers_see_whole_pages_while_others_are_written(cache: PageCache) -> N
     assert all(seen)
 
 
-def test_all_pages_can_be_let_go(cache: PageCache) -> None:
+def test_all_pages_can_be_let_go(cache: OcrCache) -> None:
     cache.put(ONE, page("zeppelin"), recipe=RECIPE)
     cache.put(TWO, PageProblem("crashes"), recipe=RECIPE)
     summary = cache.clear()
@@ -329,7 +329,7 @@ def test_all_pages_can_be_let_go(cache: PageCache) -> None:
 
 
 @pytest.mark.parametrize(("problem", "attempts"), [(b"\xff", 1), ("it is torn", "many"), ("it is torn", b"\x03")])
-def test_a_problem_that_is_none_is_forgotten(cache: PageCache, problem: object, attempts: object) -> None:
+def test_a_problem_that_is_none_is_forgotten(cache: OcrCache, problem: object, attempts: object) -> None:
     cache.put(ONE, PageProblem("it is torn"), recipe=RECIPE)
     with sqlite3.connect(cache.path) as connection:
         connection.execute("UPDATE pages SET problem = ?, attempts = ?", (problem, attempts))

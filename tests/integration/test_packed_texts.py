@@ -110,4 +110,4 @@ def test_a_changed_byte_in_a_text_is_said_to_be_damage(index: Index) -> None:
     connection.commit()
     connection.close()
     with pytest.raises(CorruptIndexError, match="text in it is damaged"):
-        index.docstore.upkeep.require_integrity()
+        index.docstore.maintenance.require_integrity()

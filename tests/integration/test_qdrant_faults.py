@@ -24,8 +24,8 @@ from directory_indexer.core.notes import Verdict
 from directory_indexer.integrations.doctor import Doctor
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.vectors import VectorScope, connection
-from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
-from directory_indexer.storage.vectors.server import QdrantServer
+from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
+from directory_indexer.storage.vectors.server import ServerVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,12 +47,12 @@ class Setting:
 
     index: Index
     server: Server
-    address: Address
+    address: QdrantAddress
     collection: str
     waits: list[float] = field(default_factory=list)
 
-    def open(self, docstore: DocStore) -> QdrantServer:
-        return QdrantServer(
+    def open(self, docstore: DocStore) -> ServerVectorStore:
+        return ServerVectorStore(
             QdrantConnection(self.address, sleep=self.waits.append),
             CollectionPlan(self.collection),
             index_id=docstore.index_id(),
@@ -109,7 +109,7 @@ def setting(server: Server, tmp_path: Path) -> Iterator[Setting]:
     server.fail()
     setting = Setting.__new__(Setting)
     index = Index(root=root, data_dir=tmp_path / "data")
-    setting.__init__(index, server, Address(server.url, KEY, timeout_seconds=30), uuid.uuid4().hex)  # type: ignore[misc]
+    setting.__init__(index, server, QdrantAddress(server.url, KEY, timeout_seconds=30), uuid.uuid4().hex)  # type: ignore[misc]
     index.open_vectorstore = setting.open
     setting.reopen()
     index.write("keys.md", "Rotate the signing keys every ninety days.\n")
@@ -221,7 +221,10 @@ def test_trouble_that_stays_loses_nothing(setting: Setting, kind: str, details: 
     assert setting.semantic()[0] == "keys.md"
     with setting.index.docstore.snapshot() as snapshot:
         assert (
-            setting.index.vectorstore.at(snapshot.vector_sets.generation(setting.index.vectorstore.place)).count() == 2
+            setting.index.vectorstore.open_generation(
+                snapshot.vector_sets.generation(setting.index.vectorstore.place)
+            ).count()
+            == 2
         )
 
 
@@ -463,9 +466,9 @@ def test_the_collection_is_made_as_configured(setting: Setting) -> None:
         on_disk=True,
     )
     index_id = setting.index.docstore.index_id()
-    store = QdrantServer(QdrantConnection(setting.address), plan, index_id=index_id, dimensions=64)
+    store = ServerVectorStore(QdrantConnection(setting.address), plan, index_id=index_id, dimensions=64)
     store.prepare(0)
-    store.at(1).search(setting.index.embedder.embed_query("keys"), scope=VectorScope(), limit=5)
+    store.open_generation(1).search(setting.index.embedder.embed_query("keys"), scope=VectorScope(), limit=5)
     store.close()
     made = setting.server.control("/_created", {})
     created, indexes = made["created"][setting.collection], made["indexes"][setting.collection]

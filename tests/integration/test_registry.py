@@ -158,7 +158,7 @@ def test_names_are_unique_and_plain(registry: Registry) -> None:
 )
 def test_a_right_has_lesser_ones_in_it(right: Right, allowed: set[str]) -> None:
     key = Key("k", digest_secret("k"), right)
-    assert {needed for needed in Right if key.may(needed)} == allowed
+    assert {needed for needed in Right if key.has_right(needed)} == allowed
 
 
 def test_a_key_reaches_its_collections_alone() -> None:

@@ -124,7 +124,9 @@ def test_what_is_forgotten_in_the_middle_of_a_switch_leaves_no_vector_of_either_
     run_for(index, 3)
     index.indexer.forget(str(other))
     with index.docstore.snapshot() as snapshot:
-        former = set(index.vectorstore.at(snapshot.vector_sets.answering_generation(index.vectorstore.place)).ids())
+        former = set(
+            index.vectorstore.open_generation(snapshot.vector_sets.answering_generation(index.vectorstore.place)).ids()
+        )
         chunks = {
             chunk.chunk_id for number in range(N_FILES) for chunk in snapshot.chunks.of_file(_path(index, number))
         }
@@ -199,7 +201,7 @@ def test_vectors_that_somebody_reads_when_a_switch_ends_are_dropped_by_a_later_r
 ) -> None:
     index.vectorizer.merger.merge_all()
     reader = EmbeddedVectorStore(Generations(index.data_dir / "qdrant" / "test"), dimensions=old.dimensions)
-    assert reader.at(1).count() == N_FILES
+    assert reader.open_generation(1).count() == N_FILES
     use(index, "newer")
     index.run(options=CONSENT)
     index.vectorizer.merger.merge_all()

@@ -15,8 +15,8 @@ from qdrant_servers import Server
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.runs import Outcome
-from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
-from directory_indexer.storage.vectors.server import QdrantServer
+from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
+from directory_indexer.storage.vectors.server import ServerVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,8 @@ class OnServer(Index):
 
     def _open_store(self, name: str, dimensions: int) -> VectorStore:
         plan = CollectionPlan(f"{self.collection}-{name}")
-        connection = QdrantConnection(Address(self.url), sleep=lambda _: None)
-        return QdrantServer(connection, plan, index_id=self.docstore.index_id(), dimensions=dimensions)
+        connection = QdrantConnection(QdrantAddress(self.url), sleep=lambda _: None)
+        return ServerVectorStore(connection, plan, index_id=self.docstore.index_id(), dimensions=dimensions)
 
     def n_points(self) -> list[int]:
         """Count the points in the collections of the first model and of the present one that are there."""

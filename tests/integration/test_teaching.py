@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from directory_indexer.core.fingerprint import EmbeddingSpace
-    from directory_indexer.storage.documents.embedding_queue import StoredModel
+    from directory_indexer.storage.documents.embedding_queue import StoredStaticModel
 
 N_FILES = 512
 A_FEW = N_FILES // 8
@@ -81,7 +81,7 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Index]]:
         one.close()
 
 
-def model_of(index: Index) -> StoredModel:
+def model_of(index: Index) -> StoredStaticModel:
     with index.docstore.snapshot() as snapshot:
         model = snapshot.static_vectors.model()
     assert model is not None

@@ -149,7 +149,7 @@ def test_the_words_of_a_short_file_count_for_each_of_its_passages(tmp_path: Path
     assert index.names("moor a kestrel boat tariff", mode=SearchMode.KEYWORD)[0] == "two.md"
     with index.docstore.snapshot() as snapshot:
         chunks = {name: snapshot.chunks.of_file(FilePath(str(index.root / name))) for name in ("two.md", "long.md")}
-        beside = snapshot.chunks.texts_beside([*chunks["two.md"], *chunks["long.md"]])
+        beside = snapshot.chunks.other_texts_of_files([*chunks["two.md"], *chunks["long.md"]])
     first, second = chunks["two.md"]
     assert len(chunks["long.md"]) > 4
     assert beside == {first.chunk_id: (second.chunk.text,), second.chunk_id: (first.chunk.text,)}

@@ -246,7 +246,7 @@ def test_vectors_that_wait_to_be_used_again_outlive_a_merge(index: Index) -> Non
     assert (report.n_embedded, report.n_reused) == (0, 1)
     index.vectorizer.merger.merge_all()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.at(snapshot.vector_sets.generation(index.vectorstore.place)).count() == 1
+        assert index.vectorstore.open_generation(snapshot.vector_sets.generation(index.vectorstore.place)).count() == 1
 
 
 def test_forget_removes_everything_of_a_directory(index: Index) -> None:
@@ -257,7 +257,7 @@ def test_forget_removes_everything_of_a_directory(index: Index) -> None:
         index.search("rotate keys")
     assert KEYS.split()[2].encode() not in index.docstore.path.read_bytes()
     with index.docstore.snapshot() as snapshot:
-        assert index.vectorstore.at(snapshot.vector_sets.generation(index.vectorstore.place)).count() == 0
+        assert index.vectorstore.open_generation(snapshot.vector_sets.generation(index.vectorstore.place)).count() == 0
 
 
 def test_a_directory_that_was_forgotten_meanwhile_is_not_tracked_again_by_whoever_watches_it(index: Index) -> None:

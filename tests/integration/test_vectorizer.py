@@ -54,5 +54,5 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
     for chunk in chunks:
         wanted = index.embedder.embed_query(embedding_text(chunk.chunk, path))
         assert vectors[chunk.chunk_id] @ wanted == pytest.approx(1, abs=0.01)
-    index.vectorstore.require_whole(generation, n_vectors=n_vectors)
+    index.vectorstore.require_complete(generation, n_vectors=n_vectors)
     index.close()

@@ -90,7 +90,7 @@ def _query(number: int, *, dimensions: int = DIMENSIONS) -> np.ndarray[tuple[int
 
 
 def _search(store: EmbeddedVectorStore, generation: int, number: int = 0) -> list[ChunkId]:
-    hits = store.at(generation).search(_query(number), scope=EVERYWHERE, limit=5)
+    hits = store.open_generation(generation).search(_query(number), scope=EVERYWHERE, limit=5)
     return [hit.chunk_id for hit in hits]
 
 
@@ -113,7 +113,7 @@ def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
     n_expected = n_found = 0
     for number in range(20_000, 20_030):
         query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
-        hits = quantized.store.at(quantized.generation).search(query, scope=scope, limit=10)
+        hits = quantized.store.open_generation(quantized.generation).search(query, scope=scope, limit=10)
         expected = list(quantized.corpus.scores(query, scope=scope))[:10]
         assert len(hits) == len(expected)
         n_expected += len(expected)
@@ -124,7 +124,7 @@ def test_codes_instead_of_vectors_lose_less_than_two_in_a_hundred_hits(
 def test_scores_are_cosines(quantized: Quantized) -> None:
     query = _query(20_000, dimensions=QUANTIZED_DIMENSIONS)
     exact = quantized.corpus.scores(query, scope=EVERYWHERE)
-    hits = quantized.store.at(quantized.generation).search(query, scope=EVERYWHERE, limit=50)
+    hits = quantized.store.open_generation(quantized.generation).search(query, scope=EVERYWHERE, limit=50)
     assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=1e-3)
     assert hits == sorted(hits, key=lambda hit: -hit.score)
 
@@ -132,7 +132,7 @@ def test_scores_are_cosines(quantized: Quantized) -> None:
 def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
     def search(number: int) -> bool:
         query = _query(number, dimensions=QUANTIZED_DIMENSIONS)
-        hits = quantized.store.at(quantized.generation).search(query, scope=EVERYWHERE, limit=1)
+        hits = quantized.store.open_generation(quantized.generation).search(query, scope=EVERYWHERE, limit=1)
         return [hit.chunk_id for hit in hits] == [chunk_id(number)]
 
     with ThreadPoolExecutor(4) as threads:
@@ -144,7 +144,7 @@ def test_threads_search_at_the_same_time(quantized: Quantized) -> None:
 
 def test_vectors_come_back_to_eight_bits_a_number(quantized: Quantized) -> None:
     wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in quantized.corpus.points[::100]}
-    vectors = quantized.store.at(quantized.generation).vectors([*wanted, chunk_id(99_999)])
+    vectors = quantized.store.open_generation(quantized.generation).vectors([*wanted, chunk_id(99_999)])
     assert vectors.keys() == wanted.keys()
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
@@ -157,7 +157,7 @@ def test_a_vector_that_moves_from_store_to_store_stays_as_it_is(
     store = open_store()
     generation = _merge(store, range(50))
     ids = [chunk_id(number) for number in range(50)]
-    moved = store.at(generation).vectors(ids)
+    moved = store.open_generation(generation).vectors(ids)
     other = EmbeddedVectorStore(Generations(tmp_path / "other"), dimensions=DIMENSIONS)
     upserts = [point._replace(vector=moved[point.chunk_id].tobytes()) for point in points(range(50), dimensions=32)]
     assert _bytes(other, other.merge(0, deletes=(), upserts=upserts), ids) == [moved[one].tobytes() for one in ids]
@@ -208,7 +208,7 @@ def test_an_older_generation_answers_before_and_after_it_is_written_anew(
 def test_an_older_generation_stays_whole_when_writing_it_anew_fails(
     store: EmbeddedVectorStore, old_generation: int, directory: Path
 ) -> None:
-    assert store.at(old_generation).count() == 200
+    assert store.open_generation(old_generation).count() == 200
     before = _hashes(directory)
 
     def fail() -> Iterator[VectorPoint]:
@@ -218,7 +218,7 @@ def test_an_older_generation_stays_whole_when_writing_it_anew_fails(
     with pytest.raises(ZeroDivisionError):
         store.merge(old_generation, deletes=(), upserts=fail())
     assert _hashes(directory) == before
-    assert store.at(_merge(store, range(10), onto=old_generation)).count() == 200
+    assert store.open_generation(_merge(store, range(10), onto=old_generation)).count() == 200
 
 
 def test_a_generation_stays_as_it_was_made(
@@ -233,7 +233,7 @@ def test_a_generation_stays_as_it_was_made(
 
 
 def _hits(store: EmbeddedVectorStore, generation: int, scope: VectorScope) -> set[ChunkId]:
-    return {hit.chunk_id for hit in store.at(generation).search(_query(0), scope=scope, limit=500)}
+    return {hit.chunk_id for hit in store.open_generation(generation).search(_query(0), scope=scope, limit=500)}
 
 
 def _expected(numbers: range, scope: VectorScope) -> set[ChunkId]:
@@ -245,16 +245,16 @@ def _expected(numbers: range, scope: VectorScope) -> set[ChunkId]:
 
 def test_a_store_keeps_no_generation_that_it_does_not_need(store: EmbeddedVectorStore, directory: Path) -> None:
     old = _merge(store, range(10))
-    assert store.at(old).count() == 10
+    assert store.open_generation(old).count() == 10
     new = _merge(store, range(10, 20), onto=old)
-    assert store.at(old).count() == 10
+    assert store.open_generation(old).count() == 10
     store.discard_others(new)
     assert len(list(directory.glob("generation-*/"))) == 1
 
 
 def test_a_store_reads_nothing_itself_while_it_merges(store: EmbeddedVectorStore, directory: Path) -> None:
     old = _merge(store, range(10))
-    assert store.at(old).count() == 10
+    assert store.open_generation(old).count() == 10
 
     def is_read() -> bool:
         lock = try_lock(directory / f"generation-{old}.lock", exclusive=True)
@@ -278,9 +278,9 @@ def test_a_generation_answers_as_before_while_the_next_is_published(
     assert _search(reader, old, 3)[0] == chunk_id(3)
     new = _merge(writer, range(10, 20), onto=old, deletes=range(10))
     writer.discard_others(new)
-    assert sorted(reader.at(old).ids()) == [chunk_id(number) for number in range(10)]
+    assert sorted(reader.open_generation(old).ids()) == [chunk_id(number) for number in range(10)]
     assert _search(reader, old, 3)[0] == chunk_id(3)
-    assert sorted(reader.at(new).ids()) == [chunk_id(number) for number in range(10, 20)]
+    assert sorted(reader.open_generation(new).ids()) == [chunk_id(number) for number in range(10, 20)]
 
 
 def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
@@ -288,11 +288,11 @@ def test_a_generation_is_kept_while_it_is_read_and_discarded_afterwards(
 ) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
-    reader.at(old).count()
+    reader.open_generation(old).count()
     new = _merge(writer, range(10, 20), onto=old)
     writer.discard_others(new)
     assert (directory / f"generation-{old}").is_dir()
-    reader.at(new).count()
+    reader.open_generation(new).count()
     writer.discard_others(new)
     assert {path.name for path in directory.iterdir()} == {f"generation-{new}", f"generation-{new}.lock"}
 
@@ -304,20 +304,20 @@ def test_a_discarded_generation_is_said_to_be_gone(open_store: Callable[[], Embe
     writer.discard_others(new)
     reader = open_store()
     for ask in (
-        lambda: reader.at(old).count(),
-        lambda: next(reader.at(old).ids()),
-        lambda: reader.at(old).vectors([chunk_id(1)]),
+        lambda: reader.open_generation(old).count(),
+        lambda: next(reader.open_generation(old).ids()),
+        lambda: reader.open_generation(old).vectors([chunk_id(1)]),
     ):
         with pytest.raises(GenerationGoneError):
             ask()
     with pytest.raises(GenerationGoneError):
         _search(reader, old)
-    assert reader.at(new).count() == 3
+    assert reader.open_generation(new).count() == 3
 
 
 def test_a_generation_that_never_was_is_gone(store: EmbeddedVectorStore) -> None:
     with pytest.raises(GenerationGoneError):
-        store.at(1).count()
+        store.open_generation(1).count()
 
 
 def test_starting_over_never_gives_a_number_that_somebody_may_have_open(
@@ -325,10 +325,10 @@ def test_starting_over_never_gives_a_number_that_somebody_may_have_open(
 ) -> None:
     reader, writer = open_store(), open_store()
     old = _merge(writer, range(10))
-    assert reader.at(old).count() == 10
+    assert reader.open_generation(old).count() == 10
     new = _merge(writer, range(3))
     writer.discard_others(new)
-    assert reader.at(new).count() == 3
+    assert reader.open_generation(new).count() == 3
 
 
 @pytest.mark.slow
@@ -340,7 +340,7 @@ def test_a_merge_changes_no_byte_of_its_base(quantized: Quantized) -> None:
     assert _hashes(quantized.directory) == before
     again = quantized.store.merge(generation, deletes=deletes, upserts=upserts)
     assert _hashes(quantized.directory) == before
-    assert quantized.store.at(again).count() == len(quantized.corpus.points) - len(deletes)
+    assert quantized.store.open_generation(again).count() == len(quantized.corpus.points) - len(deletes)
     quantized.store.discard_others(quantized.generation)
 
 
@@ -351,7 +351,7 @@ def test_opening_and_closing_change_no_byte(quantized: Quantized) -> None:
             Generations(quantized.directory.parents[1] / "chunks"), dimensions=QUANTIZED_DIMENSIONS
         )
         query = _query(300, dimensions=QUANTIZED_DIMENSIONS)
-        store.at(quantized.generation).search(query, scope=EVERYWHERE, limit=5)
+        store.open_generation(quantized.generation).search(query, scope=EVERYWHERE, limit=5)
         store.close()
     assert _hashes(quantized.directory) == before
 
@@ -374,7 +374,7 @@ def test_where_files_cannot_be_linked_they_are_copied(
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     store = open_store()
     generation = _merge(store, range(10, 20), onto=_merge(store, range(10)), deletes=range(5))
-    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(5, 20)]
+    assert sorted(store.open_generation(generation).ids()) == [chunk_id(number) for number in range(5, 20)]
     assert _search(store, generation, 12)[0] == chunk_id(12)
 
 
@@ -392,7 +392,7 @@ def test_a_failed_merge_leaves_nothing_behind(store: EmbeddedVectorStore, direct
     with pytest.raises(ZeroDivisionError):
         store.merge(generation, deletes=[chunk_id(1)], upserts=fail())
     assert {path.name for path in directory.iterdir()} == before
-    assert store.at(generation).count() == 10
+    assert store.open_generation(generation).count() == 10
 
 
 def test_what_a_crash_left_behind_is_removed(store: EmbeddedVectorStore, directory: Path) -> None:
@@ -402,7 +402,7 @@ def test_what_a_crash_left_behind_is_removed(store: EmbeddedVectorStore, directo
     (directory / "generation-7.lock").touch()
     assert unpublished != published
     store.discard_others(published)
-    store.at(published).count()
+    store.open_generation(published).count()
     assert {path.name for path in directory.iterdir()} == {f"generation-{published}", f"generation-{published}.lock"}
 
 
@@ -414,8 +414,8 @@ def test_what_a_killed_reader_left_in_a_generation_is_not_passed_on(
     left.parent.mkdir()
     left.touch()
     new = _merge(store, range(10, 20), onto=generation)
-    assert store.at(generation).count() == 10
-    assert store.at(new).count() == 20
+    assert store.open_generation(generation).count() == 10
+    assert store.open_generation(new).count() == 20
     assert not list((directory / f"generation-{new}").glob(".*"))
 
 
@@ -433,7 +433,7 @@ def test_damage_is_an_error_that_says_how_to_mend_it(
         damaged.write_bytes(content[: int(len(content) * remaining)])
     store = EmbeddedVectorStore(Generations(tmp_path / "chunks"), dimensions=QUANTIZED_DIMENSIONS)
     with pytest.raises(StoreError, match="damaged") as caught:
-        store.at(quantized.generation).count()
+        store.open_generation(quantized.generation).count()
     assert not isinstance(caught.value, GenerationGoneError)
     assert "dirindex index" in str(caught.value.hint)
     with pytest.raises(StoreError, match="damaged"):
@@ -445,7 +445,7 @@ def test_garbage_in_a_file_is_an_error_that_says_how_to_mend_it(store: EmbeddedV
     config = next((directory / f"generation-{generation}").rglob("segment.json"))
     config.write_bytes(bytes(config.stat().st_size))
     with pytest.raises(StoreError) as caught:
-        store.at(generation).count()
+        store.open_generation(generation).count()
     assert "doctor --repair" in str(caught.value.hint)
 
 
@@ -472,7 +472,7 @@ def test_a_generation_of_an_earlier_version_without_checksums_is_whole(
     del contents["checksums.json"]
     (generation / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
     store.require_intact(1)
-    assert store.at(1).count() == 10
+    assert store.open_generation(1).count() == 10
 
 
 def test_a_merge_is_refused_when_the_disk_is_nearly_full(
@@ -484,7 +484,7 @@ def test_a_merge_is_refused_when_the_disk_is_nearly_full(
         patch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=60_000_000))
         with pytest.raises(StoreError, match="60 MB left"):
             _merge(store, range(20), onto=generation)
-    assert store.at(generation).count() == 10
+    assert store.open_generation(generation).count() == 10
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
@@ -495,7 +495,7 @@ def test_nobody_else_can_read_vectors(store: EmbeddedVectorStore, tmp_path: Path
 
 
 def _bytes(store: EmbeddedVectorStore, generation: int, ids: list[ChunkId]) -> list[bytes]:
-    vectors = store.at(generation).vectors(ids)
+    vectors = store.open_generation(generation).vectors(ids)
     return [vectors[one].tobytes() for one in ids]
 
 

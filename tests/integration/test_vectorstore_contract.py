@@ -16,10 +16,10 @@ from directory_indexer.core.ids import ChunkId
 from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import FilePath, file_path
 from directory_indexer.storage.vectors import VectorPoint, VectorScope
-from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
+from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
 from directory_indexer.storage.vectors.embedded import EmbeddedVectorStore
 from directory_indexer.storage.vectors.generations import Generations
-from directory_indexer.storage.vectors.server import QdrantServer
+from directory_indexer.storage.vectors.server import ServerVectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,17 +37,19 @@ def _embedded(tmp_path_factory: pytest.TempPathFactory, _: Server) -> VectorStor
 
 
 def _over_rest(_: pytest.TempPathFactory, server: Server) -> VectorStore:
-    return _on(Address(server.url))
+    return _on(QdrantAddress(server.url))
 
 
 def _over_grpc(_: pytest.TempPathFactory, server: Server) -> VectorStore:
-    return _on(Address(server.url, grpc_port=server.grpc_port))
+    return _on(QdrantAddress(server.url, grpc_port=server.grpc_port))
 
 
-def _on(address: Address) -> VectorStore:
+def _on(address: QdrantAddress) -> VectorStore:
     """Make one of the many indexes that share a collection."""
     index_id = str(uuid.uuid4())
-    return QdrantServer(QdrantConnection(address), CollectionPlan("chunks"), index_id=index_id, dimensions=DIMENSIONS)
+    return ServerVectorStore(
+        QdrantConnection(address), CollectionPlan("chunks"), index_id=index_id, dimensions=DIMENSIONS
+    )
 
 
 STORES: dict[str, Callable[[pytest.TempPathFactory, Server], VectorStore]] = {
@@ -110,14 +112,14 @@ def _query(number: int) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
 
 
 def _search(store: VectorStore, generation: int, number: int = 0) -> list[ChunkId]:
-    hits = store.at(generation).search(_query(number), scope=EVERYWHERE, limit=5)
+    hits = store.open_generation(generation).search(_query(number), scope=EVERYWHERE, limit=5)
     return [hit.chunk_id for hit in hits]
 
 
 def _matrix(
     store: VectorStore, generation: int, ids: list[ChunkId]
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
-    vectors = store.at(generation).vectors(ids)
+    vectors = store.open_generation(generation).vectors(ids)
     return np.array([vectors[one] for one in ids])
 
 
@@ -129,7 +131,9 @@ def test_a_search_finds_what_comparing_with_every_vector_in_scope_finds(
     corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
     for number in QUERIES:
         exact = corpus.scores(_query(number), scope=scope)
-        found = [hit.chunk_id for hit in store.at(generation).search(_query(number), scope=scope, limit=20)]
+        found = [
+            hit.chunk_id for hit in store.open_generation(generation).search(_query(number), scope=scope, limit=20)
+        ]
         assert len(set(found)) == len(found)
         # Rounded vectors may swap what is equally near, the more so the fewer dimensions they have.
         assert [exact[one] for one in found] == pytest.approx(list(exact.values())[:20], abs=ROUNDING)
@@ -139,11 +143,15 @@ def test_over_grpc_all_works_as_over_rest(tmp_path_factory: pytest.TempPathFacto
     """Everything here is tried over gRPC by night."""
     store = _over_grpc(tmp_path_factory, server)
     generation = _merge(store, range(20, 60), onto=_merge(store, range(40)), deletes=range(10))
-    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(10, 60)]
-    assert store.at(generation).count() == 50
+    assert sorted(store.open_generation(generation).ids()) == [chunk_id(number) for number in range(10, 60)]
+    assert store.open_generation(generation).count() == 50
     assert _search(store, generation, 30)[0] == chunk_id(30)
-    assert store.at(generation).cosines(_query(30), [chunk_id(30)])[chunk_id(30)] == pytest.approx(1, abs=ROUNDING)
-    assert store.at(generation).vectors([chunk_id(30)])[chunk_id(30)] == pytest.approx(_query(30), abs=ROUNDING)
+    assert store.open_generation(generation).cosines(_query(30), [chunk_id(30)])[chunk_id(30)] == pytest.approx(
+        1, abs=ROUNDING
+    )
+    assert store.open_generation(generation).vectors([chunk_id(30)])[chunk_id(30)] == pytest.approx(
+        _query(30), abs=ROUNDING
+    )
     assert store.health().verdict is Verdict.OK
     store.close()
 
@@ -153,25 +161,29 @@ def test_names_that_are_no_unicode_can_be_a_scope(store: VectorStore) -> None:
     [point] = points([1], dimensions=DIMENSIONS)
     upserts = [VectorPoint(point.chunk_id, FilePath(f"{odd}/a.md"), (odd,), point.vector)]
     generation = store.merge(_merge(store, range(2, 20)), deletes=(), upserts=upserts)
-    hits = store.at(generation).search(_query(5), scope=VectorScope(directories=(odd,)), limit=5)
+    hits = store.open_generation(generation).search(_query(5), scope=VectorScope(directories=(odd,)), limit=5)
     assert [hit.chunk_id for hit in hits] == [point.chunk_id]
 
 
 def test_the_empty_generation_answers_everything_with_nothing(store: VectorStore) -> None:
-    assert store.at(0).search(_query(0), scope=EVERYWHERE, limit=5) == []
-    assert store.at(0).cosines(_query(0), [chunk_id(0)]) == {}
-    assert store.at(0).vectors([chunk_id(1)]) == {}
-    assert list(store.at(0).ids()) == []
-    assert store.at(0).count() == 0
+    assert store.open_generation(0).search(_query(0), scope=EVERYWHERE, limit=5) == []
+    assert store.open_generation(0).cosines(_query(0), [chunk_id(0)]) == {}
+    assert store.open_generation(0).vectors([chunk_id(1)]) == {}
+    assert list(store.open_generation(0).ids()) == []
+    assert store.open_generation(0).count() == 0
 
 
 def test_merging_gives_what_building_anew_gives(store: VectorStore, other: VectorStore) -> None:
     onto = _merge(store, range(300))
     merged = _merge(store, range(250, 400), onto=onto, deletes=range(100))
     fresh = _merge(other, range(100, 400))
-    ids = list(store.at(merged).ids())
-    assert sorted(ids) == sorted(other.at(fresh).ids()) == sorted(chunk_id(number) for number in range(100, 400))
-    assert store.at(merged).count() == 300
+    ids = list(store.open_generation(merged).ids())
+    assert (
+        sorted(ids)
+        == sorted(other.open_generation(fresh).ids())
+        == sorted(chunk_id(number) for number in range(100, 400))
+    )
+    assert store.open_generation(merged).count() == 300
     np.testing.assert_allclose(_matrix(store, merged, ids), _matrix(other, fresh, ids), atol=1e-6)
     for number in QUERIES:
         assert _search(store, merged, number) == _search(other, fresh, number)
@@ -182,7 +194,7 @@ def test_merging_twice_is_merging_once(store: VectorStore) -> None:
     ids = [chunk_id(number) for number in range(50)]
     before = _matrix(store, once, ids)
     twice = _merge(store, range(50), onto=once)
-    assert sorted(store.at(twice).ids()) == ids
+    assert sorted(store.open_generation(twice).ids()) == ids
     np.testing.assert_allclose(_matrix(store, twice, ids), before, atol=1e-6)
 
 
@@ -190,20 +202,20 @@ def test_an_upsert_replaces_vector_and_place(store: VectorStore) -> None:
     first, second = points([1, 2], dimensions=DIMENSIONS)
     moved = VectorPoint(first.chunk_id, FilePath("/elsewhere/x"), (FilePath("/elsewhere"),), second.vector)
     generation = store.merge(_merge(store, range(1, 2)), deletes=(), upserts=[moved])
-    assert store.at(generation).search(_query(2), scope=VectorScope((FilePath(ROOT),)), limit=5) == []
-    [hit] = store.at(generation).search(_query(2), scope=VectorScope((FilePath("/elsewhere"),)), limit=5)
+    assert store.open_generation(generation).search(_query(2), scope=VectorScope((FilePath(ROOT),)), limit=5) == []
+    [hit] = store.open_generation(generation).search(_query(2), scope=VectorScope((FilePath("/elsewhere"),)), limit=5)
     assert hit.chunk_id == first.chunk_id
     assert hit.score == pytest.approx(1, abs=1e-3)
 
 
 def test_what_is_deleted_and_upserted_at_once_is_there(store: VectorStore) -> None:
     generation = _merge(store, range(5, 10), onto=_merge(store, range(10)), deletes=range(10))
-    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(5, 10)]
+    assert sorted(store.open_generation(generation).ids()) == [chunk_id(number) for number in range(5, 10)]
 
 
 def test_deleting_what_is_not_there_is_harmless(store: VectorStore) -> None:
     generation = _merge(store, range(0), onto=_merge(store, range(3)), deletes=range(100, 110))
-    assert store.at(generation).count() == 3
+    assert store.open_generation(generation).count() == 3
 
 
 def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: VectorStore) -> None:
@@ -222,23 +234,23 @@ def test_a_vector_that_is_stored_again_and_again_does_not_drift(store: VectorSto
 def test_more_than_a_batch_is_merged_listed_and_read(store: VectorStore) -> None:
     generation = _merge(store, range(2500))
     generation = _merge(store, range(2500, 2600), onto=generation, deletes=range(1200))
-    ids = list(store.at(generation).ids())
+    ids = list(store.open_generation(generation).ids())
     assert sorted(ids) == [chunk_id(number) for number in range(1200, 2600)]
-    assert len(store.at(generation).vectors(ids)) == store.at(generation).count() == 1400
+    assert len(store.open_generation(generation).vectors(ids)) == store.open_generation(generation).count() == 1400
 
 
 def test_a_closed_store_opens_again(store: VectorStore) -> None:
     generation = _merge(store, range(10))
-    assert store.at(generation).count() == 10
+    assert store.open_generation(generation).count() == 10
     store.close()
     store.close()
-    assert store.at(generation).count() == 10
+    assert store.open_generation(generation).count() == 10
 
 
 def test_hits_come_best_first_with_their_cosines(few: tuple[VectorStore, int]) -> None:
     store, generation = few
     exact = Corpus(points(range(300), dimensions=DIMENSIONS)).scores(_query(1000), scope=EVERYWHERE)
-    hits = store.at(generation).search(_query(1000), scope=EVERYWHERE, limit=400)
+    hits = store.open_generation(generation).search(_query(1000), scope=EVERYWHERE, limit=400)
     assert len(hits) == 300
     assert [hit.score for hit in hits] == pytest.approx([exact[hit.chunk_id] for hit in hits], abs=ROUNDING)
     assert hits == sorted(hits, key=lambda hit: -hit.score)
@@ -247,7 +259,7 @@ def test_hits_come_best_first_with_their_cosines(few: tuple[VectorStore, int]) -
 def test_vectors_come_back_as_they_were_given(few: tuple[VectorStore, int]) -> None:
     store, generation = few
     wanted = {point.chunk_id: np.frombuffer(point.vector, np.float32) for point in points(range(9), dimensions=32)}
-    vectors = store.at(generation).vectors([*wanted, chunk_id(99_999)])
+    vectors = store.open_generation(generation).vectors([*wanted, chunk_id(99_999)])
     assert vectors.keys() == wanted.keys()
     for key, vector in vectors.items():
         assert vector.dtype == np.float32
@@ -258,7 +270,7 @@ def test_cosines_are_those_of_the_vectors_asked_for_and_of_no_others(few: tuple[
     store, generation = few
     corpus = Corpus(points(range(300), dimensions=DIMENSIONS))
     wanted = [chunk_id(number) for number in (3, 299, 41, 170)]
-    cosines = store.at(generation).cosines(_query(1000), [*wanted, chunk_id(4711)])
+    cosines = store.open_generation(generation).cosines(_query(1000), [*wanted, chunk_id(4711)])
     exact = corpus.scores(_query(1000), scope=EVERYWHERE)
     assert cosines == {one: pytest.approx(exact[one], abs=ROUNDING) for one in wanted}
 
@@ -274,7 +286,7 @@ def test_threads_search_at_the_same_time(few: tuple[VectorStore, int]) -> None:
 def test_starting_over_keeps_nothing(store: VectorStore) -> None:
     _merge(store, range(10))
     generation = _merge(store, range(20, 25))
-    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(20, 25)]
+    assert sorted(store.open_generation(generation).ids()) == [chunk_id(number) for number in range(20, 25)]
 
 
 @pytest.mark.slow
@@ -283,18 +295,18 @@ def test_stores_side_by_side_do_not_see_each_other(store: VectorStore, other: Ve
     elsewhere = _merge(other, range(5, 30))
     generation = _merge(store, range(0), onto=generation, deletes=range(5, 30))
     other.discard_others(elsewhere)
-    assert sorted(store.at(generation).ids()) == [chunk_id(number) for number in range(5)]
-    assert sorted(other.at(elsewhere).ids()) == [chunk_id(number) for number in range(5, 30)]
-    assert other.at(elsewhere).count() == 25
+    assert sorted(store.open_generation(generation).ids()) == [chunk_id(number) for number in range(5)]
+    assert sorted(other.open_generation(elsewhere).ids()) == [chunk_id(number) for number in range(5, 30)]
+    assert other.open_generation(elsewhere).count() == 25
     assert _search(other, elsewhere, 7)[0] == chunk_id(7)
-    assert store.at(generation).vectors([chunk_id(7)]) == {}
+    assert store.open_generation(generation).vectors([chunk_id(7)]) == {}
 
 
 def test_a_merge_can_be_made_again(store: VectorStore) -> None:
     base = _merge(store, range(10))
     _merge(store, range(10, 20), onto=base, deletes=range(5))
     again = _merge(store, range(10, 20), onto=base, deletes=range(5))
-    assert sorted(store.at(again).ids()) == [chunk_id(number) for number in range(5, 20)]
+    assert sorted(store.open_generation(again).ids()) == [chunk_id(number) for number in range(5, 20)]
 
 
 def test_a_healthy_store_says_so(store: VectorStore) -> None:

@@ -80,7 +80,7 @@ def answers(index: Index) -> dict[object, object]:
                 vectors = index.nearest.vectors(snapshot, [one.chunk_id for one in chunks])
                 given[path] = known.state, known.hash, [one.chunk for one in chunks], len(vectors)
         below = [file_path(f"{root}/sub") for root in roots]
-        scopes = [(), *((one,) for one in (*roots, *(one for one in below if snapshot.files.holds(one))))]
+        scopes = [(), *((one,) for one in (*roots, *(one for one in below if snapshot.files.covers(one))))]
         for scope in scopes:
             wanted = GrepRequest(PatternOptions(("a",)), scope)
             given["grep", scope] = [(one.path, one.n_matches) for one in grep(snapshot, wanted).files]

@@ -172,8 +172,8 @@ def check(pristine: Path, data_dir: Path, column: str, value: object) -> None:
     errors = asked(team, notes)
     assert all(error.hint for error in errors), errors
     with contextlib.suppress(CorruptIndexError):  # then the database is set aside, and there is a new one
-        team.app.docstore.upkeep.require_integrity()
-        team.app.docstore.upkeep.repair_values()
+        team.app.docstore.maintenance.require_integrity()
+        team.app.docstore.maintenance.repair_values()
         team.close()
         team = Team(data_dir)
         assert asked(team, notes) == []

@@ -51,11 +51,11 @@ def test_a_store_holds_and_finds_what_a_dictionary_would(
                 expected.pop(chunk_id(number), None)
             expected |= {point.chunk_id: point for point in points(upserts, dimensions=DIMENSIONS)}
         query = unit_vectors([1000], dimensions=DIMENSIONS)[0]
-        hits = store.at(generation).search(query, scope=scope, limit=limit)
+        hits = store.open_generation(generation).search(query, scope=scope, limit=limit)
         exact = Corpus(list(expected.values())).scores(query, scope=scope) if expected else {}
-        assert sorted(store.at(generation).ids()) == sorted(expected)
-        assert store.at(generation).count() == len(expected)
-        assert store.at(generation).vectors(sorted(expected)).keys() == expected.keys()
+        assert sorted(store.open_generation(generation).ids()) == sorted(expected)
+        assert store.open_generation(generation).count() == len(expected)
+        assert store.open_generation(generation).vectors(sorted(expected)).keys() == expected.keys()
         assert len({hit.chunk_id for hit in hits}) == len(hits)
         assert [exact[hit.chunk_id] for hit in hits] == pytest.approx(list(exact.values())[:limit], abs=8e-3)
         store.close()

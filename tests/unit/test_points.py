@@ -9,7 +9,7 @@ import numpy as np
 from directory_indexer.core.ids import chunk_id_of
 from directory_indexer.core.paths import file_path
 from directory_indexer.storage.vectors import VectorPoint
-from directory_indexer.storage.vectors.connection import Address, CollectionPlan, QdrantConnection
+from directory_indexer.storage.vectors.connection import CollectionPlan, QdrantAddress, QdrantConnection
 from directory_indexer.storage.vectors.server import IndexPoints
 
 OURS, THEIRS = "0e9a6f0c-3d5a-4f0e-9b55-1a2b3c4d5e6f", "7c1d2e3f-4a5b-4c6d-8e9f-0a1b2c3d4e5f"
@@ -17,7 +17,7 @@ CHUNK_ID = chunk_id_of("11111111-2222-5333-8444-555555555555")
 
 
 def points_of(index_id: str) -> IndexPoints:
-    connection = QdrantConnection(Address("http://localhost:1"))  # which nothing opens
+    connection = QdrantConnection(QdrantAddress("http://localhost:1"))  # which nothing opens
     return IndexPoints(connection, CollectionPlan("points"), index_id=index_id, dimensions=4)
 
 

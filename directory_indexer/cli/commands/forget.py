@@ -39,7 +39,7 @@ def forget(call: ForgetCall) -> None:
         raise ConsentNeededError("nothing was removed")
     with output.progress() as listener:
         n_files = app.runs.indexer.forget(os.fspath(call.path), listener=listener)
-    left_behind = app.docstore.upkeep.left_behind()
+    left_behind = app.docstore.maintenance.residue_warnings()
     log = app.loaded.data_dir / "dirindex.log"
     try:
         log.unlink(missing_ok=True)

@@ -129,7 +129,7 @@ class Exporter:
 
 def _require_indexed(snapshot: Snapshot, within: Sequence[FilePath]) -> None:
     for path in within:
-        if not snapshot.files.holds(path):
+        if not snapshot.files.covers(path):
             raise NotIndexedError(
                 f"the index holds nothing of '{display(path)}'", hint="dirindex status shows what is indexed"
             )

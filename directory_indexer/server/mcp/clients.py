@@ -93,7 +93,7 @@ def indexed_client_roots(snapshot: Snapshot) -> tuple[FilePath, ...]:
         for root in current_roots.get()
         if any(lies_in(root, directory) or lies_in(directory, root) for directory in tracked)
     )
-    return tuple(root for root in overlapping if snapshot.files.holds(root))
+    return tuple(root for root in overlapping if snapshot.files.covers(root))
 
 
 def client_roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class IndexVerbs:
                 call.path,
                 tracked=tuple(snapshot.directories.all()),
                 allowed=self._allowed_directories(call),
-                is_known=snapshot.files.holds,
+                is_known=snapshot.files.covers,
             )
 
     def _require_running_run(self, call: IndexCall, directory: FilePath | None) -> RunRecord:

@@ -89,7 +89,7 @@ class OperationTools:
 
 
 def _grants_right(key: Key | None, needed: Right | None) -> bool:
-    return needed is None or (key is not None and key.may(needed))
+    return needed is None or (key is not None and key.has_right(needed))
 
 
 def _record_result(answer: Any) -> CallToolResult:

@@ -158,7 +158,7 @@ class RequestGuard:
 
     def _limit_problem(self, key: Key, route: Route) -> Problem | None:
         """Return the problem if a key lacks a right or exceeds its rate limit."""
-        if route.needs is not None and not key.may(route.needs):
+        if route.needs is not None and not key.has_right(route.needs):
             return request_context.missing_right(key.name, route.needs)
         if route.collection is not None and not key.grants_collection(route.collection):
             return request_context.collection_not_found(route.collection)

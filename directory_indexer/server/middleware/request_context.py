@@ -70,7 +70,7 @@ class RequestContext:
 
     def may_write(self) -> bool:
         """Whether the key has the right to write."""
-        return self.key is not None and self.key.may(Right.WRITE)
+        return self.key is not None and self.key.has_right(Right.WRITE)
 
     def grants_collection(self, collection: str) -> bool:
         """Whether the key grants access to a collection."""
@@ -92,7 +92,7 @@ def origin_of(key: Key | None) -> Origin:
 
     So may the owner at the page, who is the local user.
     """
-    may_stop_all = key is not None and (key.may(Right.ADMIN) or key.may(Right.OWNER))
+    may_stop_all = key is not None and (key.has_right(Right.ADMIN) or key.has_right(Right.OWNER))
     return Origin.TERMINAL if may_stop_all else Origin.SERVER
 
 

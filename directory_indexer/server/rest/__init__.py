@@ -246,7 +246,7 @@ def require_right(operation: Operation[Services], key: Key | None) -> None:
     Raises:
         RefusedError: the key lacks the right.
     """
-    if operation.needs is not None and (key is None or not key.may(operation.needs)):
+    if operation.needs is not None and (key is None or not key.has_right(operation.needs)):
         raise RefusedError(missing_right(key.name if key else "", operation.needs))
 
 

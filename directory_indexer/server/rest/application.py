@@ -231,7 +231,7 @@ class Idempotency:
             if response.status_code < _FIRST_ERROR_STATUS:
                 headers = {name: value for name, value in response.headers.items() if name not in _UNSTORED_HEADERS}
                 given_answer = StoredResponse(digest, response.status_code, headers, bytes(response.body))
-                await services.executor.run(Pool.READ, lambda: self._answers.keep(*scoped_key, given_answer))
+                await services.executor.run(Pool.READ, lambda: self._answers.put(*scoped_key, given_answer))
             return response
         finally:
             self._in_progress.discard(scoped_key)

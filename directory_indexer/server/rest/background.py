@@ -56,7 +56,7 @@ def operations(services: Services, call: AdminCall) -> OperationList:
     """List the newest operations of a collection."""
     rows = [row for row in services.administration.newest() if _is_listed(services, row, call.collection)]
     with services.collections.using(call.collection) as opened:
-        documents = opened.queue.refreshed(opened.documents.under_way(limit=_MAX_INGESTS))
+        documents = opened.queue.refreshed(opened.documents.not_yet_embedded(limit=_MAX_INGESTS))
     entries = [_administrative_entry(row) for row in rows]
     entries += [_ingest_entry(document, document.version) for document in documents]
     return OperationList((*entries, *services.runs.all(call.collection)))

@@ -224,7 +224,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
             raise ConflictError(
                 "an index run is in progress", hint="pause or stop it, then forget the directory"
             ) from error
-        notes = opened.app.docstore.upkeep.left_behind()
+        notes = opened.app.docstore.maintenance.residue_warnings()
     with contextlib.suppress(OSError):  # it may contain file names of the directory
         (services.collections.app.loaded.data_dir / "dirindex.log").unlink(missing_ok=True)
     return ForgottenAnswer(root, n_files, tuple(notes))

@@ -146,7 +146,7 @@ class PageApplication:
         if request.method != "POST":
             return problem_response(method_not_allowed(["POST"]))
         key = self._browsers.key_of(request.scope["headers"])
-        if key is None or not key.may(Right.OWNER):
+        if key is None or not key.has_right(Right.OWNER):
             return problem_response(SESSION_REQUIRED)
         body = parse_body(await request.body(), media_type=request.headers.get("content-type", ""))
         target = _parse_target(body)

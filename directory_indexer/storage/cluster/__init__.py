@@ -12,7 +12,7 @@ with lazily:
 
 
 class ClusterCopy:
-    """A copy of the index that runs keep up to date; this class is for indexes without one, and does nothing.
+    """The cluster copy of an index, which runs keep up to date; this base class is for indexes without one.
 
     Raises:
         VectorStoreError: the server cannot be reached, or has the cluster index of another index by that name.
@@ -20,10 +20,10 @@ class ClusterCopy:
 
     is_kept: ClassVar[bool] = False
 
-    def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
-        """Update the copy; with `leaves_no_trace`, records of removed content are deleted as well."""
+    def update(self, *, must_stop: Callable[[], bool] = lambda: False, purges_removed: bool = False) -> None:
+        """Update the copy; with `purges_removed`, records of removed content are deleted as well."""
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Verify the whole copy, and update it."""
 
     def findings(self) -> Iterator[Finding]:

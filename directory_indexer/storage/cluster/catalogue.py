@@ -127,7 +127,7 @@ class Catalogue(DocStore):
         with translated_errors(self.path), self._connections.reading() as connection:
             stored = connection.raw.execute("SELECT value FROM meta WHERE key = ?", (_MANIFEST_KEY,)).fetchone()
             manifest = parse_manifest(json.loads(stored[0])) if stored else self.manifest
-            yield CatalogueSnapshot(connection, self._reader.at(manifest))
+            yield CatalogueSnapshot(connection, self._reader.snapshot_of(manifest))
 
     def _is_outdated(self, manifest: Manifest) -> bool:
         current = self._reader.manifest()
@@ -187,7 +187,7 @@ class ClusterChunks(Chunks):
         """Return those of the passages that were read before."""
         return {chunk_id: self._read[chunk_id] for chunk_id in chunk_ids if chunk_id in self._read}
 
-    def texts_beside(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:  # noqa: ARG002 - as its base has it
+    def other_texts_of_files(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:  # noqa: ARG002 - as its base has it
         """Return nothing: a cluster would send the files of all candidates."""
         return {}
 

@@ -93,7 +93,7 @@ class ClusterReader:
             VectorStoreError: another version of dirindex wrote it, or another program.
         """
         try:
-            records = self._connection.ask(
+            records = self._connection.send_once(
                 "read the manifest",
                 lambda client: client.retrieve(
                     self._catalogue, [MANIFEST_ID], with_payload=True, consistency=read_consistency_of(self._plan)
@@ -115,7 +115,7 @@ class ClusterReader:
         """Yield the words whose count changed after a version."""
         return self._records_after_version(WORD, after, parse_word)
 
-    def at(self, manifest: Manifest) -> ClusterSnapshot:
+    def snapshot_of(self, manifest: Manifest) -> ClusterSnapshot:
         """Return read access to the version of a manifest."""
         return ClusterSnapshot(self._connection, self._plan, manifest)
 
@@ -174,7 +174,7 @@ class ClusterSnapshot:
             requests.append(
                 _query_request(DENSE_VECTOR, list(query.vector), condition, limit, search_params(self._plan))
             )
-        answers = self._connection.ask(
+        answers = self._connection.send_once(
             "search",
             lambda client: client.query_batch_points(
                 self.manifest.passages, requests, consistency=read_consistency_of(self._plan)
@@ -188,7 +188,7 @@ class ClusterSnapshot:
         """Return the cosine similarities of a vector to those of some points, for points that have one."""
         if not point_ids:
             return {}
-        response = self._connection.ask(
+        response = self._connection.send_once(
             "compare vectors",
             lambda client: client.query_points(
                 self.manifest.passages,
@@ -209,7 +209,7 @@ class ClusterSnapshot:
         if first_only:
             conditions.append(models.FieldCondition(key="ordinal", match=models.MatchValue(value=0)))
         condition = models.Filter(must=[*conditions, *self._valid_now])
-        send = partial(self._connection.ask, "read passages")
+        send = partial(self._connection.send_once, "read passages")
         records = scroll(send, self._plan, self.manifest.passages, condition)
         passages = [StoredPoint(self.manifest.passages, record).read(parse_passage) for record in records]
         return sorted(passages, key=lambda passage: (passage.path, passage.chunk.ordinal))

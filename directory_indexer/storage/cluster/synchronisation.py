@@ -122,10 +122,10 @@ class ClusterUpdate:
             (change.file for change in batch if change.file and change.is_new_row), gone, version=version
         )
         if not self._is_filling:
-            self._writer.end(passages, replaced, before=version)
+            self._writer.expire_passages(passages, replaced, before=version)
             self._manifest = self._manifest._replace(version=version)
             self._writer.put_manifest(self._manifest)
-            self._writer.delete_ended(passages, version)
+            self._writer.delete_expired_passages(passages, version)
         put = [
             _ledger_entry(change, new.get(change.path) or embedded.get(change.path)) for change in batch if change.file
         ]
@@ -169,7 +169,7 @@ class ClusterIndex(ClusterCopy):
     configured: EmbeddingSpace
     documents: FilePath
 
-    def update(self, *, must_stop: Callable[[], bool] = lambda: False, leaves_no_trace: bool = False) -> None:
+    def update(self, *, must_stop: Callable[[], bool] = lambda: False, purges_removed: bool = False) -> None:
         """Write all changes since the last update."""
         index_id = self.docstore.index_id()
         with self.docstore.snapshot() as snapshot:
@@ -179,7 +179,7 @@ class ClusterIndex(ClusterCopy):
             is_current = before is not None and self.ledger.state() == LedgerState(
                 before.passages, before.version, state
             )
-            if is_current and before is not None and before.passages == planned.passages and not leaves_no_trace:
+            if is_current and before is not None and before.passages == planned.passages and not purges_removed:
                 if planned != before:
                     self.writer.put_manifest(planned)
                 return
@@ -187,9 +187,9 @@ class ClusterIndex(ClusterCopy):
             started = self._begin_update(before, planned)
             last = ClusterUpdate(self, snapshot, started, is_filling=former is not None).write(must_stop)
             if last is not None:
-                self._end_update(last, state, former, leaves_no_trace=leaves_no_trace)
+                self._end_update(last, state, former, purges_removed=purges_removed)
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         """Read the contents of the cluster again, delete invalid points, and write what is missing."""
         manifest = self.reader.manifest()
         self._require_own(manifest, self.docstore.index_id())
@@ -270,15 +270,15 @@ class ClusterIndex(ClusterCopy):
         if not is_known or before is None or before.passages != planned.passages:
             self._read_cluster(before, planned)
         elif recorded is not None and recorded.state == UPDATING:
-            self.writer.undo_unpublished(planned.passages, planned.version)
+            self.writer.roll_back_unpublished(planned.passages, planned.version)
         self.ledger.set_state(LedgerState(planned.passages, planned.version, UPDATING))
         is_same = before is not None and before.passages == planned.passages
         return self._drop_removed_records(planned) if is_same else planned
 
-    def _end_update(self, last: Manifest, state: str, former: str | None, *, leaves_no_trace: bool) -> None:
+    def _end_update(self, last: Manifest, state: str, former: str | None, *, purges_removed: bool) -> None:
         if former:
             self.writer.drop_passages(former)
-        if leaves_no_trace:
+        if purges_removed:
             last = self._drop_removed_records(last)
         self.ledger.set_state(LedgerState(last.passages, last.version, state))
 
@@ -286,7 +286,7 @@ class ClusterIndex(ClusterCopy):
         """Read the contents of the cluster into the ledger; passages in another Qdrant collection do not count."""
         self.ledger.clear()
         self.writer.prepare(planned.passages, dimensions=planned.space.dimensions)
-        self.writer.undo_unpublished(planned.passages, planned.version if manifest else -1)
+        self.writer.roll_back_unpublished(planned.passages, planned.version if manifest else -1)
         present = Counter(self.reader.passage_revisions(planned.passages))
         of_files = Counter[int]()
         for (key, _), n_passages in present.items():

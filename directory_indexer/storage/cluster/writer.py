@@ -42,7 +42,7 @@ from directory_indexer.storage.cluster.records import (
     catalogue_collection_name,
     file_key,
 )
-from directory_indexer.storage.databases import Connections
+from directory_indexer.storage.databases import ConnectionPool
 from directory_indexer.storage.databases.stored_values import parse_integer, parse_list, parse_stored, parse_text
 from directory_indexer.storage.documents import SnapshotQueries, translated_errors
 from directory_indexer.storage.vectors.connection import CollectionPlan, quantization_config
@@ -135,7 +135,7 @@ class ClusterLedger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._connections = Connections(path)
+        self._connections = ConnectionPool(path)
         with self._connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_SCHEMA)
@@ -189,7 +189,7 @@ class ClusterLedger:
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        with translated_errors(self._path), self._connections.lend() as connection:
+        with translated_errors(self._path), self._connections.borrow() as connection:
             yield connection.raw
 
     @contextlib.contextmanager
@@ -257,11 +257,11 @@ class ClusterWriter:
         """Delete a Qdrant collection of passages."""
         self._insist("delete passages", lambda client: client.delete_collection(passages))
 
-    def undo_unpublished(self, passages: str, version: int) -> None:
+    def roll_back_unpublished(self, passages: str, version: int) -> None:
         """Undo writes after the current version, and delete passages that are no longer valid in it."""
         later = models.FieldCondition(key="since", range=models.Range(gt=version))
         self._delete_where(passages, later)
-        self.delete_ended(passages, version)
+        self.delete_expired_passages(passages, version)
         ending = models.FieldCondition(key="until", range=models.Range(gt=version, lt=NO_END_VERSION))
         self._set_end_version(passages, NO_END_VERSION, ending)
 
@@ -278,7 +278,7 @@ class ClusterWriter:
                 "write vectors", partial(QdrantClient.update_vectors, collection_name=passages, points=batch, wait=True)
             )
 
-    def end(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
+    def expire_passages(self, passages: str, files: Sequence[FilePath], *, before: int) -> None:
         """End the validity of the current passages of some files before a version."""
         for batch in batched(map(file_key, files), _FILES_BATCH):
             self._set_end_version(
@@ -288,7 +288,7 @@ class ClusterWriter:
                 models.FieldCondition(key="until", range=models.Range(gte=NO_END_VERSION)),
             )
 
-    def delete_ended(self, passages: str, version: int) -> None:
+    def delete_expired_passages(self, passages: str, version: int) -> None:
         """Delete the passages that are no longer valid in a version."""
         ended = models.FieldCondition(key="until", range=models.Range(lte=version))
         self._delete_where(passages, ended)

@@ -33,8 +33,8 @@ class PooledConnection:
         self.version = 0
 
 
-class Connections:
-    """The connections of one process to the database at `path`; threads may share it."""
+class ConnectionPool:
+    """A pool of connections of this process to the database at `path`; threads may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -43,7 +43,7 @@ class Connections:
     @contextlib.contextmanager
     def reading(self) -> Iterator[PooledConnection]:
         """Yield a connection in a read transaction on the current state."""
-        with self.lend() as connection:
+        with self.borrow() as connection:
             connection.raw.execute("BEGIN")
             version = connection.raw.execute("PRAGMA data_version").fetchone()[0]
             if version != connection.version:
@@ -60,7 +60,7 @@ class Connections:
         Raises:
             DiskFullError: the disk is full.
         """
-        with self.lend() as connection:
+        with self.borrow() as connection:
             require_disk_space(self._path)
             connection.raw.execute(f"PRAGMA busy_timeout = {round(1000 * _BUSY_SECONDS) if waits else 0}")
             connection.raw.execute("BEGIN IMMEDIATE")
@@ -70,7 +70,7 @@ class Connections:
             connection.raw.execute("COMMIT")
 
     @contextlib.contextmanager
-    def lend(self) -> Iterator[PooledConnection]:
+    def borrow(self) -> Iterator[PooledConnection]:
         """Yield a connection for one transaction, which is rolled back unless the block commits it."""
         # If the file is replaced in between, the connection is not reused.
         connection = self._take_idle() or PooledConnection(identity=_identity(self._path), raw=self.open())
@@ -195,7 +195,7 @@ class Schema(NamedTuple):
         """Return the current version."""
         return max(self.migrations)
 
-    def open(self, path: Path, *, prepare: Callable[[sqlite3.Connection], None]) -> Connections:
+    def open(self, path: Path, *, prepare: Callable[[sqlite3.Connection], None]) -> ConnectionPool:
         """Open the database at `path`; one that is new or outdated is prepared under a lock, private to the user.
 
         Raises:
@@ -203,8 +203,8 @@ class Schema(NamedTuple):
         """
         require_owned_file(path)
         path.parent.mkdir(mode=directory_mode(), parents=True, exist_ok=True)
-        connections = Connections(path)
-        with connections.lend() as connection:
+        connections = ConnectionPool(path)
+        with connections.borrow() as connection:
             version = self.version_of(connection.raw)
         if version < self.version:
             lock = write_lock(path.with_name(path.name + ".schema-lock"), wait=True)

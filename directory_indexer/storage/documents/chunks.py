@@ -72,7 +72,7 @@ class IndexedChunk(NamedTuple):
     chunk: Chunk
 
 
-class PlacedText(NamedTuple):
+class LocatedText(NamedTuple):
     """The parsed text of a file, with its row and its tracked directory."""
 
     file_id: int
@@ -140,7 +140,7 @@ class Chunks(SnapshotQueries):
         rows = self._rows_for(f"SELECT {CHUNK_COLUMNS} FROM {CHUNK_TABLES} WHERE c.chunk_id IN ({{}})", chunk_ids)  # noqa: S608
         return {chunk.chunk_id: chunk for chunk in map(indexed_chunk, rows)}
 
-    def texts_beside(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:
+    def other_texts_of_files(self, chunks: Collection[IndexedChunk]) -> dict[ChunkId, tuple[str, ...]]:
         """Return the other texts of the files of some chunks, for those in files of few chunks."""
         rows_of: defaultdict[int, list[int]] = defaultdict(list)
         for file_id, row in self._rows_for(_SELECT_CHUNKS_OF_SHORT_FILES, {chunk.holder_id for chunk in chunks}):
@@ -155,15 +155,15 @@ class Chunks(SnapshotQueries):
             if chunk.holder_id in rows_of
         }
 
-    def headed(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
+    def under_heading(self, chunk_ids: Iterable[ChunkId], name: str) -> list[ChunkId]:
         """Return the chunks whose headings contain a name exactly, in their order."""
         candidates = list(chunk_ids)
         query = "SELECT chunk_id FROM chunks WHERE chunk_id IN ({}) AND instr(heading, ?)"
         headed = {row[0] for row in self._rows_for(query, candidates, name)}
         return [chunk_id for chunk_id in candidates if chunk_id in headed]
 
-    def shared(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
-        """Return those of some chunks whose text more than one file has under the same heading and file name."""
+    def with_shared_text(self, chunk_ids: Iterable[ChunkId]) -> set[ChunkId]:
+        """Return those of some chunks whose text several files share, under the same heading and file name."""
         query = """SELECT o.chunk_id FROM chunks o WHERE o.chunk_id IN ({}) AND (
             EXISTS (SELECT 1 FROM chunks c WHERE c.text_hash = o.text_hash AND c.id <> o.id)
             OR EXISTS (SELECT 1 FROM files f WHERE f.holder_id = o.file_id))"""
@@ -187,8 +187,8 @@ class Chunks(SnapshotQueries):
         rows = self._select(query, *([] if file_ids_json is None else [file_ids_json]), n_files)
         return list(map(indexed_chunk, rows))
 
-    def rows_of_files(self, file_ids_json: str) -> tuple[int, int]:
-        """Return the first and the last row of the chunks of these files (a JSON array); 0 and 0 if there are none."""
+    def row_range_of_files(self, file_ids_json: str) -> tuple[int, int]:
+        """Return the first and the last row of the chunks of the files in a JSON array; 0 and 0 if there are none."""
         query = "SELECT min(id), max(id) FROM chunks WHERE file_id IN (SELECT value FROM json_each(?))"
         first, last = self._select(query, file_ids_json).fetchone()
         return first or 0, last or 0
@@ -207,7 +207,7 @@ class ChunkWrites(TableWrites):
         self._free_row: int | None = None
         """The next free row, once it is known; only this transaction assigns rows."""
 
-    def add(self, texts: Sequence[PlacedText]) -> None:
+    def add(self, texts: Sequence[LocatedText]) -> None:
         """Insert the chunks of files that have none."""
         chunks = [(text, chunk) for text in texts for chunk in text.parsed.chunks]
         first = self._reserve_rows(len(chunks))
@@ -236,7 +236,7 @@ class ChunkWrites(TableWrites):
 
     def remove_chunks_of(self, path: FilePath) -> None:
         """Remove the chunks of a file unless other files share them; their vectors become stale."""
-        if not self._shared.part(path):
+        if not self._shared.detach(path):
             return
         sources = self._words.sources_of(path)
         if not sources:
@@ -279,7 +279,7 @@ class ChunkWrites(TableWrites):
         if rows:
             self._meta.set(_PLAIN_TEXTS_KEY, str(rows[-1][0] - 1))
         else:
-            self._meta.forget(_PLAIN_TEXTS_KEY)
+            self._meta.delete(_PLAIN_TEXTS_KEY)
         return bool(rows)
 
     def _reserve_rows(self, n_chunks: int) -> int:
@@ -291,7 +291,7 @@ class ChunkWrites(TableWrites):
         first, self._free_row = self._free_row, self._free_row + n_chunks
         return first
 
-    def _chunk_ids_of_texts(self, texts: Sequence[PlacedText]) -> list[list[ChunkId]]:
+    def _chunk_ids_of_texts(self, texts: Sequence[LocatedText]) -> list[list[ChunkId]]:
         """Derive the ids of the chunks of files.
 
         Another file may have the ids of this path and content, if it took over the text.

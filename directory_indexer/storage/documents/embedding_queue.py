@@ -98,7 +98,7 @@ class EmbeddingQueue(ScopedQueries):
             for row, stored, heading, path in self._rows_for(query, rows)
         }
 
-    def waiting(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
+    def without_vector(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
         """Return those of the chunks that have no vector, in the given order."""
         ids = list(chunk_ids)
         selected = self._rows_for(f"{_SELECT_PENDING_CHUNKS} WHERE c.chunk_id IN ({{}}) AND {_IS_WAITING}", ids)
@@ -213,15 +213,15 @@ _MAX_CACHED_BYTES = 8_000_000
 """At most this many bytes are cached for each of a few connections."""
 
 
-class StaticBlocks(NamedTuple):
+class StaticCodes(NamedTuple):
     """Rows of chunks, and the codes of their static vectors, of shape (chunks, bytes of a code)."""
 
     rows: NDArray[np.int64]
     codes: NDArray[np.uint8]
 
 
-class StoredModel(NamedTuple):
-    """The static model: weights and means as float32 values, and the version of the table.
+class StoredStaticModel(NamedTuple):
+    """The stored model of the static vectors: weights and means as float32 values, and the version of its token table.
 
     `own_rows` are rows that were learned from `n_lessons` texts.
     """
@@ -236,12 +236,12 @@ class StoredModel(NamedTuple):
 class StaticVectors(SnapshotQueries):
     """The static vectors of one snapshot."""
 
-    def model(self) -> StoredModel | None:
+    def model(self) -> StoredStaticModel | None:
         """Return the model that made the static vectors; None if there are none."""
         row = self._select("SELECT version, weights, mean, own_rows, n_lessons FROM static_model").fetchone()
-        return StoredModel(*row) if row else None
+        return StoredStaticModel(*row) if row else None
 
-    def exist(self) -> bool:
+    def has_any(self) -> bool:
         """Whether any are stored."""
         return self._select("SELECT 1 FROM static_model").fetchone() is not None
 
@@ -250,10 +250,10 @@ class StaticVectors(SnapshotQueries):
         blocks = self._select("SELECT rows FROM static_vectors").fetchall()
         return parse_stored("static_vectors", _parse_rows, blocks)
 
-    def all(self) -> StaticBlocks:
+    def all(self) -> StaticCodes:
         """Return all static vectors; they are cached unless they are large."""
         known = self._known.get(_BLOCKS_CACHE_KEY)
-        if isinstance(known, StaticBlocks):
+        if isinstance(known, StaticCodes):
             return known
         stored_blocks = self._select("SELECT rows, codes FROM static_vectors").fetchall()
         blocks = parse_stored("static_vectors", _parse_blocks, stored_blocks)
@@ -269,16 +269,16 @@ def _parse_rows(stored_blocks: Sequence[tuple[bytes]]) -> array[int]:
     return rows
 
 
-def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticBlocks:
+def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticCodes:
     rows = np.frombuffer(b"".join(row[0] for row in stored_blocks), np.int64)
     codes = np.frombuffer(b"".join(row[1] for row in stored_blocks), np.uint8)
-    return StaticBlocks(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
+    return StaticCodes(rows, codes.reshape(rows.size, codes.size // max(rows.size, 1)))
 
 
 class StaticVectorWrites(TableWrites):
     """Writes to the static vectors."""
 
-    def begin(self, model: StoredModel) -> None:
+    def begin(self, model: StoredStaticModel) -> None:
         """Delete all static vectors, and store the model of the new ones."""
         self.clear()
         self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?, ?, ?)", model)

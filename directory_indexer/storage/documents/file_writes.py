@@ -18,7 +18,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, containers_around, well_formed
 from directory_indexer.formats.document import FileFacts, Metadata
 from directory_indexer.storage.documents import TableWrites, placeholders
-from directory_indexer.storage.documents.chunks import ChunkWrites, PlacedText
+from directory_indexer.storage.documents.chunks import ChunkWrites, LocatedText
 from directory_indexer.storage.documents.incomplete_files import ScanWrites
 from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.metadata import MetadataWrites, date_of_metadata
@@ -61,29 +61,31 @@ class FileWrites:
         self._metadata = metadata
         self._scans = scans
 
-    def put(self, place: FileLocation, parsed: ParsedFile, *, recipe: int, members: Collection[FilePath] = ()) -> int:
+    def put(
+        self, location: FileLocation, parsed: ParsedFile, *, recipe: int, members: Collection[FilePath] = ()
+    ) -> int:
         """Insert a file, or replace what the index has of it; return how many members with text were removed.
 
         `members` were inserted before, and stay.
         """
         path = parsed.source.path
-        self._prepare_insert(place, path)
+        self._prepare_insert(location, path)
         is_new = self._rows.id_of(path) is None  # most files are new, and nothing refers to them
         if not is_new:
             self._chunks.remove_chunks_of(path)
-        file_id = self._rows.put(PlacedFile(place, parsed, date_of_metadata(parsed.metadata)), recipe=recipe)
+        file_id = self._rows.put(LocatedFile(location, parsed, date_of_metadata(parsed.metadata)), recipe=recipe)
         self._metadata.put(file_id, parsed.metadata)
         self._scans.put(file_id, parsed.scans)
-        holder_id = self._holder_of_identical_text(place, parsed, recipe=recipe)
+        holder_id = self._holder_of_identical_text(location, parsed, recipe=recipe)
         if holder_id is None:
-            self._chunks.add([PlacedText(file_id, self._shared.root(place.directory_id), parsed)])
+            self._chunks.add([LocatedText(file_id, self._shared.root(location.directory_id), parsed)])
         else:
             self._shared.share(file_id, holder_id)
         return 0 if is_new else self.remove_other_members(path, members)
 
-    def insert_new(self, arrivals: Sequence[PlacedFile], *, recipe: int) -> set[FilePath]:
+    def insert_new(self, files: Sequence[LocatedFile], *, recipe: int) -> set[FilePath]:
         """Insert those files that are new and cannot share a text, and return their paths; each path occurs once."""
-        new = self._new_and_unshareable(arrivals)
+        new = self._new_and_unshareable(files)
         paths = {arrival.path for arrival in new}
         self._directories.unsettle_parents_of(*paths)
         rows = [arrival._replace(dated=date_of_metadata(arrival.parsed.metadata)) for arrival in new]
@@ -92,13 +94,13 @@ class FileWrites:
         self._scans.add((file_id, arrival.parsed.scans) for file_id, arrival in numbered)
         root = self._shared.root
         self._chunks.add(
-            [PlacedText(file_id, root(arrival.place.directory_id), arrival.parsed) for file_id, arrival in numbered]
+            [LocatedText(file_id, root(arrival.location.directory_id), arrival.parsed) for file_id, arrival in numbered]
         )
         return paths
 
     def insert_sharing(
         self,
-        place: FileLocation,
+        location: FileLocation,
         unchanged: Sequence[UnchangedFile],
         *,
         recipe: int,
@@ -111,7 +113,7 @@ class FileWrites:
         digests = {file.source.path: file.hash for file in unchanged}
         same = {
             path: other
-            for path, others in self._shared.identical_files(digests, place.directory_id, recipe=recipe).items()
+            for path, others in self._shared.identical_files(digests, location.directory_id, recipe=recipe).items()
             if (other := next((candidate for candidate in others if not unless(candidate.path)), None))
         }
         known = self._rows.known(same)
@@ -122,32 +124,34 @@ class FileWrites:
             if file.source.path not in known and _is_regular_file(file.source.path)
         ]
         self._directories.unsettle_parents_of(*(file.source.path for file, _ in new))
-        rows = [PlacedFile(place, other.as_parsed_file(file), other.dated_at, other.holder_id) for file, other in new]
+        rows = [
+            LocatedFile(location, other.as_parsed_file(file), other.dated_at, other.holder_id) for file, other in new
+        ]
         for file_id, (_, other) in zip(self._rows.add(rows, recipe=recipe), new, strict=True):
             if other.has_metadata:
                 self._metadata.copy(file_id, other.id)
         inserted = {file.source.path for file, _ in new}
         rest = [(file, other) for file, other in pairs if file.source.path not in inserted]
         for file, other in rest:
-            self._replace_by_shared_text(place, file, other, recipe=recipe)
+            self._replace_by_shared_text(location, file, other, recipe=recipe)
         return {
             file.source.path: SharedFile(file.source, file.hash, other.n_chunks, other.n_masked)
             for file, other in (*new, *rest)
         }
 
-    def put_skipped(self, place: FileLocation, skipped: SkippedFile, *, recipe: int) -> None:
+    def put_skipped(self, location: FileLocation, skipped: SkippedFile, *, recipe: int) -> None:
         """Store why a file is skipped; its text is removed from the index."""
-        self._prepare_insert(place, skipped.path)
+        self._prepare_insert(location, skipped.path)
         self._chunks.remove_chunks_of(skipped.path)
         self.remove_other_members(skipped.path, ())
-        file_id = self._rows.put_skipped(place, skipped, recipe=recipe)
+        file_id = self._rows.put_skipped(location, skipped, recipe=recipe)
         self._metadata.put(file_id, Metadata())
         self._scans.put(file_id, skipped.scans)
 
-    def put_failure(self, place: FileLocation, failure: FileFailure, *, recipe: int) -> None:
+    def put_failure(self, location: FileLocation, failure: FileFailure, *, recipe: int) -> None:
         """Store why a file could not be processed; its text from an earlier run stays until there is a newer one."""
-        self._prepare_insert(place, failure.path)
-        self._rows.put_failure(place, failure, recipe=recipe)
+        self._prepare_insert(location, failure.path)
+        self._rows.put_failure(location, failure, recipe=recipe)
 
     def location_in_container(self, container: FilePath, directory_id: int) -> FileLocation:
         """Return the place of the members of a container, which are about to be inserted.
@@ -166,12 +170,12 @@ class FileWrites:
             self._remove(member)
         return sum(gone.values())
 
-    def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
+    def update_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
         """Store new stamps of files whose content is unchanged."""
         self._directories.unsettle_parents_of(*(file.source.path for file in unchanged))
-        self._rows.renew_stamps(unchanged)
+        self._rows.update_stamps(unchanged)
 
-    def read_again(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
+    def mark_outdated(self, kinds: Collection[str], suffixes: Collection[str]) -> None:
         """Make the next run read the files of these kinds, those with these suffixes, and all that were skipped.
 
         Their containers are read, too. Until then, the old texts stay searchable.
@@ -189,27 +193,29 @@ class FileWrites:
             self._remove(path)
         return n_members
 
-    def _new_and_unshareable(self, arrivals: Sequence[PlacedFile]) -> list[PlacedFile]:
+    def _new_and_unshareable(self, arrivals: Sequence[LocatedFile]) -> list[LocatedFile]:
         """Return the files that are unknown and whose text no other file can have."""
         known = self._rows.known(arrival.path for arrival in arrivals)
         # If a batch holds clones, the second file may share the text of the first one once that has been inserted.
-        first: dict[str, PlacedFile] = {}
+        first: dict[str, LocatedFile] = {}
         for arrival in arrivals:
-            if arrival.path not in known and (arrival.place.container_id is not None or _is_regular_file(arrival.path)):
-                first.setdefault(arrival.path[len(self._shared.root(arrival.place.directory_id)) :], arrival)
+            if arrival.path not in known and (
+                arrival.location.container_id is not None or _is_regular_file(arrival.path)
+            ):
+                first.setdefault(arrival.path[len(self._shared.root(arrival.location.directory_id)) :], arrival)
         may_share = self._paths_that_may_share(
-            [arrival for arrival in first.values() if arrival.place.container_id is None]
+            [arrival for arrival in first.values() if arrival.location.container_id is None]
         )
         return [arrival for arrival in first.values() if arrival.path not in may_share]
 
-    def _paths_that_may_share(self, arrivals: Iterable[PlacedFile]) -> set[FilePath]:
+    def _paths_that_may_share(self, arrivals: Iterable[LocatedFile]) -> set[FilePath]:
         paths: dict[int, list[FilePath]] = {}
         for arrival in arrivals:
-            paths.setdefault(arrival.place.directory_id, []).append(arrival.path)
+            paths.setdefault(arrival.location.directory_id, []).append(arrival.path)
         return {
             path
             for directory_id, paths_of_directory in paths.items()
-            for path in self._shared.elsewhere(paths_of_directory, directory_id)
+            for path in self._shared.with_same_relative_path(paths_of_directory, directory_id)
         }
 
     def _replace_by_shared_text(
@@ -223,7 +229,7 @@ class FileWrites:
             self.remove_other_members(path, ())
         # Looked up only now: if this file owned the text, it has just been passed on.
         holder_id = self._shared.holder_of(same.id)
-        row = PlacedFile(place, same.as_parsed_file(file), same.dated_at, holder_id)
+        row = LocatedFile(place, same.as_parsed_file(file), same.dated_at, holder_id)
         file_id = self._rows.put(row, recipe=recipe)
         if same.has_metadata or not is_new:
             self._metadata.copy(file_id, same.id)
@@ -266,10 +272,10 @@ class FileLocation(NamedTuple):
     container_id: int | None = None
 
 
-class PlacedFile(NamedTuple):
-    """A parsed file and where it lies, for its row also the date of the document and the file that owns its text."""
+class LocatedFile(NamedTuple):
+    """A parsed file with its location, and for its row the date of the document and the file that owns its text."""
 
-    place: FileLocation
+    location: FileLocation
     parsed: ParsedFile
     dated: float | None = None
     holder_id: int | None = None
@@ -307,7 +313,7 @@ class FileRows(TableWrites):
         )
         return {FilePath(member): bool(has_text) for member, has_text in rows}
 
-    def add(self, files: Sequence[PlacedFile], *, recipe: int) -> range:
+    def add(self, files: Sequence[LocatedFile], *, recipe: int) -> range:
         """Insert rows of files that have none, and return their ids."""
         first = int(self._execute("SELECT 1 + coalesce(max(id), 0) FROM files").fetchone()[0])
         ids = range(first, first + len(files))
@@ -315,22 +321,22 @@ class FileRows(TableWrites):
         self._connection.executemany(_INSERT_NUMBERED_FILE, values)
         return ids
 
-    def put(self, file: PlacedFile, *, recipe: int) -> int:
+    def put(self, file: LocatedFile, *, recipe: int) -> int:
         """Write the row of a file that was read, and return its id."""
         return self._put(file.parsed.source.path, _indexed_file_values(file, recipe))
 
-    def put_skipped(self, place: FileLocation, skipped: SkippedFile, *, recipe: int) -> int:
+    def put_skipped(self, location: FileLocation, skipped: SkippedFile, *, recipe: int) -> int:
         """Write the row of a skipped file, and return its id."""
         return self._put(
             skipped.path,
             (
                 *_stamp_values(skipped.source or SourceFile(skipped.path, 0, 0), skipped.seen_ns),
-                *(*place, FileState.SKIPPED, None, recipe, *FileFacts(), ""),
+                *(*location, FileState.SKIPPED, None, recipe, *FileFacts(), ""),
                 *(skipped.reason, well_formed(skipped.detail), 0, None, None, None, None),
             ),
         )
 
-    def put_failure(self, place: FileLocation, failure: FileFailure, *, recipe: int) -> None:
+    def put_failure(self, location: FileLocation, failure: FileFailure, *, recipe: int) -> None:
         """Write a failure to the row of a file; its text columns stay."""
         values = (
             *_stamp_values(failure.source or SourceFile(failure.path, 0, 0), failure.seen_ns),
@@ -341,10 +347,10 @@ class FileRows(TableWrites):
             f"""INSERT INTO files ({_FAILURE_COLUMNS}, directory_id, container_id, recipe)
                 VALUES ({placeholders(values)}, ?, ?, 0)
                 ON CONFLICT (path) DO UPDATE SET ({_FAILURE_COLUMNS}) = ({_EXCLUDED_COLUMNS})""",  # noqa: S608 - made of constants
-            (*values, *place),
+            (*values, *location),
         )
 
-    def renew_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
+    def update_stamps(self, unchanged: Sequence[UnchangedFile]) -> None:
         """Write new stamps of files whose content is unchanged."""
         self._connection.executemany(
             f"""UPDATE files SET ({_STAMP_COLUMNS}) = (?, ?, ?, ?, ?, ?, ?),
@@ -385,7 +391,7 @@ class FileRows(TableWrites):
         return file_id
 
 
-def _indexed_file_values(file: PlacedFile, recipe: int) -> tuple[object, ...]:
+def _indexed_file_values(file: LocatedFile, recipe: int) -> tuple[object, ...]:
     place, parsed, dated, holder_id = file
     return (
         *_stamp_values(parsed.source, parsed.seen_ns),

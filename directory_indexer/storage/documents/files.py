@@ -132,13 +132,13 @@ class Files(SnapshotQueries):
             path,
         )
 
-    def first_left_out(self, path: FilePath) -> KnownFile | None:
+    def first_member_without_text(self, path: FilePath) -> KnownFile | None:
         """Return the record of the first member of a container that was skipped or failed, by path."""
         query = f"""SELECT {KNOWN_COLUMNS} FROM files WHERE container_id = (SELECT id FROM files WHERE path = ?)
                     AND state != 'indexed' ORDER BY path LIMIT 1"""  # noqa: S608 - made of constants
         return next(iter(known_by_path(self._select(query, path)).values()), None)
 
-    def holds(self, path: FilePath) -> bool:
+    def covers(self, path: FilePath) -> bool:
         """Whether a path is tracked, lies in a tracked directory, or contains indexed files."""
         condition, arguments = within_condition(path)
         query = f"SELECT EXISTS (SELECT 1 FROM files f WHERE {condition})"  # noqa: S608 - made of constants
@@ -174,13 +174,13 @@ class Files(SnapshotQueries):
             WHERE f.hash IS NOT NULL AND {condition} GROUP BY f.id ORDER BY f.path"""  # noqa: S608
         return map(FileSize._make, self._select(query, *arguments))
 
-    def texts(self, ids_json: str | None) -> list[TextFile]:
+    def text_files(self, ids_json: str | None) -> list[TextFile]:
         """Return files with text, sorted by path: those of a JSON array of ids, or all."""
         chosen = "hash IS NOT NULL" if ids_json is None else "id IN (SELECT value FROM json_each(?))"
         query = f"SELECT id, path, kind, page_starts, coalesce(holder_id, id) FROM files WHERE {chosen} ORDER BY path"  # noqa: S608
         return list(map(TextFile._make, self._select(query, *([] if ids_json is None else [ids_json]))))
 
-    def at(self, paths: Iterable[FilePath]) -> list[MatchedFile]:
+    def at_paths(self, paths: Iterable[FilePath]) -> list[MatchedFile]:
         """Return the files at these paths."""
         query = f"{_SELECT_MATCHED} WHERE f.path IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
         return list(map(MatchedFile._make, self._select(query, json.dumps(list(paths)))))
@@ -290,7 +290,7 @@ class _KnownNames(NamedTuple):
 class PathLookup(SnapshotQueries):
     """The paths of files in one snapshot."""
 
-    def named(self, words: Sequence[str], *, are_whole: bool) -> list[PathMatch]:
+    def files_named(self, words: Sequence[str], *, are_whole: bool) -> list[PathMatch]:
         """Return files whose names contain all of these words, in lower case, and all names with non-ASCII characters.
 
         With `are_whole` they are whole words, made of letters.
@@ -308,7 +308,7 @@ class PathLookup(SnapshotQueries):
         query = f"SELECT {_MATCH_COLUMNS} FROM files WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608
         return _path_matches(self._select(query, ids))
 
-    def named_directories(self, words: Sequence[str], *, are_whole: bool) -> list[FilePath]:
+    def directories_named(self, words: Sequence[str], *, are_whole: bool) -> list[FilePath]:
         """Return likewise directories that contain files at any depth."""
         known = self._known_names
         return [known.paths[number] for number in known.directories.with_all(words, are_whole=are_whole)]
@@ -324,7 +324,7 @@ class PathLookup(SnapshotQueries):
         directories = tuple(_with_ancestors({os.path.dirname(path) for path in paths if _MEMBERS not in path}))
         return _KnownNames(_join_names(paths), array("q", ids), _join_names(directories), directories)
 
-    def with_all(self, texts: Sequence[str]) -> list[PathMatch]:
+    def with_path_parts(self, texts: Sequence[str]) -> list[PathMatch]:
         """Return files whose paths contain all of these texts in any case, and all paths with non-ASCII characters.
 
         LIKE folds the case of ASCII only, and takes half the time of `instr(lower(path))`.
@@ -353,13 +353,13 @@ class PathLookup(SnapshotQueries):
         """Return the indexed files whose paths end with a text."""
         return self._select_indexed("substr(path, -length(?)) = ?", [text, text])
 
-    def called(self, names: Sequence[str]) -> list[FilePath]:
+    def with_file_names(self, names: Sequence[str]) -> list[FilePath]:
         """Return the indexed files that have one of these names."""
         own_name = "replace(path, rtrim(path, replace(path, ?, '')), '')"
         condition = f"{own_name} IN (SELECT value FROM json_each(?))"  # noqa: S608 - made of constants
         return self._select_indexed(condition, [os.sep, json.dumps(list(names))])
 
-    def in_other_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
+    def ignoring_case(self, paths: Sequence[FilePath]) -> list[FilePath]:
         """Return the indexed files that have one of these paths, in any case."""
         return self._select_indexed(f"lower(path) IN ({','.join(['lower(?)'] * len(paths))})", paths)
 
@@ -389,7 +389,7 @@ class MetadataCondition(NamedTuple):
 
     name: str
     text: str
-    is_wanted: bool = True
+    must_match: bool = True
 
 
 class FileFilter(NamedTuple):
@@ -437,7 +437,7 @@ def file_condition(file_filter: FileFilter) -> tuple[str, list[object]]:
 
 def _metadata_condition(condition: MetadataCondition) -> tuple[str, list[object]]:
     """Return the SQL condition: languages and tags are compared as a whole, dates by prefix, the rest by substring."""
-    negation = "" if condition.is_wanted else "NOT "
+    negation = "" if condition.must_match else "NOT "
     text = fold_value(condition.text)
     if condition.name == METADATA_NAMES["language"]:
         return f"{negation}(f.language = ?)", [text.partition("-")[0]]

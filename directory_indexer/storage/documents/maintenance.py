@@ -22,7 +22,7 @@ from directory_indexer.core.fingerprint import Fingerprint
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside, scratch_directories_in_use
 from directory_indexer.embedding.model_files import DIMENSIONS, READABLE_STATIC_TABLES
-from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, Connections
+from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, ConnectionPool
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
     parse_epoch_seconds,
@@ -89,7 +89,7 @@ class DatabaseMaintenance:
         StoreError: from every method, when the database cannot be opened, read or written.
     """
 
-    def __init__(self, path: Path, connections: Connections) -> None:
+    def __init__(self, path: Path, connections: ConnectionPool) -> None:
         self._path = path
         self._connections = connections
 
@@ -129,8 +129,8 @@ class DatabaseMaintenance:
         remove_abandoned(scratch_beside(self._path))
         remove_abandoned()
 
-    def left_behind(self) -> list[str]:
-        """Return messages about what may still contain removed content after compaction."""
+    def residue_warnings(self) -> list[str]:
+        """Return warnings about files that may still contain removed content after compaction."""
         log = self._path.with_name(self._path.name + "-wal")
         places = scratch_directories_in_use(scratch_beside(self._path))
         messages = [f"'{damaged}' cannot be removed, and may tell of it" for damaged in _damaged_copies(self._path)]

@@ -51,7 +51,7 @@ class Pauses(SnapshotQueries):
         """Return the paused runs, oldest first."""
         return _paused_runs(self._connection)
 
-    def done(self, *, embeds: bool) -> list[int]:
+    def completed(self, *, embeds: bool) -> list[int]:
         """Return the ids of paused runs with no work left; `embeds` tells whether runs embed.
 
         Their directories were completely searchable by keyword, and no page or chunk in them waits.

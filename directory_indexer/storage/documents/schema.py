@@ -323,15 +323,15 @@ _MAX_DIMENSIONS = 65_536
 
 
 class Meta(SnapshotQueries):
-    """The stored values of one snapshot."""
+    """The key-value metadata of one snapshot, such as the fingerprint of the index."""
 
     def get(self, key: str) -> str | None:
-        """Return a stored value."""
+        """Return the value of a key; None if it is not stored."""
         return self._meta(key)
 
 
 class MetaWrites(TableWrites):
-    """Writes to the stored values."""
+    """Writes to the key-value metadata."""
 
     def index_id(self) -> str:
         """Return the id of this index, which is drawn once."""
@@ -344,7 +344,7 @@ class MetaWrites(TableWrites):
             "INSERT INTO meta VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", key, value
         )
 
-    def forget(self, key: str) -> None:
+    def delete(self, key: str) -> None:
         """Remove a stored value."""
         self._execute("DELETE FROM meta WHERE key = ?", key)
 
@@ -353,7 +353,7 @@ class MetaWrites(TableWrites):
         row = self._execute("SELECT value FROM meta WHERE key = ?", key).fetchone()
         return row and str(row[0])
 
-    def move(self, key: str, to: str) -> None:
+    def rename(self, key: str, to: str) -> None:
         """Rename a stored value."""
         self._execute("UPDATE OR REPLACE meta SET key = ? WHERE key = ?", to, key)
 
@@ -363,7 +363,7 @@ class MetaWrites(TableWrites):
 
     def forget_generation(self, place: VectorPlace) -> None:
         """Remove the generation of a store, which can no longer answer."""
-        self.forget(GENERATION_KEYS[place])
+        self.delete(GENERATION_KEYS[place])
 
     def forget_generations(self) -> None:
         """Remove the generations of all stores."""

@@ -107,7 +107,7 @@ def _identical_files_query() -> str:
 class SharedTexts(SnapshotQueries):
     """The files of one snapshot that share a text."""
 
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Whether any file shares the text of another one."""
         query = "SELECT EXISTS (SELECT 1 FROM files WHERE holder_id IS NOT NULL)"
         return self._compute_once("any_shared", lambda: bool(self._count(query)))
@@ -125,11 +125,11 @@ class SharedTexts(SnapshotQueries):
         )
         return sorted({position for position, size in rows if sources[position].size == size})
 
-    def sharing(self, holder_ids: Iterable[int]) -> dict[int, list[SharingFile]]:
+    def files_sharing_texts_of(self, holder_ids: Iterable[int]) -> dict[int, list[SharingFile]]:
         """Return the files that share the texts of these, sorted by path; a text of one file only has none."""
         sharing: dict[int, list[SharingFile]] = defaultdict(list)
         query = "SELECT holder_id, id, path, mtime_ns FROM files WHERE holder_id IN ({}) ORDER BY path"
-        for holder_id, *file in self._rows_for(query, holder_ids if self.any() else ()):
+        for holder_id, *file in self._rows_for(query, holder_ids if self.has_any() else ()):
             sharing[holder_id].append(SharingFile._make(file))
         return sharing
 
@@ -161,8 +161,8 @@ class SharedTextWrites(TableWrites):
                 same_files.setdefault(FilePath(root + relative_path), []).append(same)
         return same_files
 
-    def elsewhere(self, paths: Iterable[FilePath], directory_id: int) -> set[FilePath]:
-        """Return the files of a tracked directory with the relative path of a file in another one."""
+    def with_same_relative_path(self, paths: Iterable[FilePath], directory_id: int) -> set[FilePath]:
+        """Return those of some files that another tracked directory has at the same relative path."""
         root = self.root(directory_id)
         if len(self._roots) == 1:
             return set()
@@ -188,7 +188,7 @@ class SharedTextWrites(TableWrites):
         """Make a file without chunks share the text that another one owns."""
         self._execute("UPDATE files SET holder_id = ? WHERE id = ?", holder_id, file_id)
 
-    def part(self, path: FilePath) -> bool:
+    def detach(self, path: FilePath) -> bool:
         """Detach a file from its text; return whether its chunks must be removed, as no other file shares them."""
         row = self._execute("SELECT id, holder_id, tagged_below FROM files WHERE path = ?", path).fetchone()
         if row is None:

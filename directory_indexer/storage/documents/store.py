@@ -155,7 +155,7 @@ class DocStore:
         """
         with contextlib.suppress(StoreError), self.snapshot() as snapshot:
             if self.path.stat().st_size * _MEMORY_FRACTION <= _physical_memory_bytes():
-                snapshot.read_through()
+                snapshot.warm_page_cache()
 
     def index_id(self) -> str:
         """Return the id of this index, which distinguishes its vectors from those of other indexes on a server."""
@@ -167,7 +167,7 @@ class DocStore:
             return transaction.meta.index_id()
 
     @cached_property
-    def upkeep(self) -> DatabaseMaintenance:
+    def maintenance(self) -> DatabaseMaintenance:
         """Maintenance and integrity checks of the database file."""
         return DatabaseMaintenance(self.path, self._connections)
 
@@ -229,7 +229,7 @@ class Snapshot(SnapshotQueries):
         """Return queries of other modules on this snapshot."""
         return queries(self._connection, self._known)
 
-    def read_through(self) -> None:
+    def warm_page_cache(self) -> None:
         """Read what searches use, so that the operating system caches it."""
         for table in _TABLES_READ_BY_SEARCHES:
             self._select(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - made of constants

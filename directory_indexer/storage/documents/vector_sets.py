@@ -59,7 +59,7 @@ class VectorSets(SnapshotQueries):
             VectorSet(parse_stored("meta.space", parse_space, former), self._suffix(FORMER_PREFIX)) if former else None
         )
 
-    def left(self) -> VectorSet | None:
+    def dropped(self) -> VectorSet | None:
         """Return the vector set that answered before the last switch: readers may have used it when it was dropped."""
         suffix = None if self._meta("left_suffix") is None else self._suffix("left_")
         return None if suffix is None or suffix == self.current().suffix else VectorSet(suffix=suffix)
@@ -123,7 +123,7 @@ class VectorSetWrites(TableWrites):
         """
         if not self._meta.get("former_space") and self._meta.get("space"):
             for key in _SET_KEYS:
-                self._meta.move(key, FORMER_PREFIX + key)
+                self._meta.rename(key, FORMER_PREFIX + key)
             self._execute("INSERT INTO former_points SELECT chunk_id, text_hash FROM chunks WHERE is_embedded = 1")
             self._execute("INSERT OR IGNORE INTO former_points SELECT chunk_id, text_hash FROM stale_points")
         self._delete_vectors_and_space()
@@ -133,7 +133,7 @@ class VectorSetWrites(TableWrites):
         """Cancel a switch: the answering set takes new vectors again."""
         self._delete_vectors_and_space()
         for key in _SET_KEYS:
-            self._meta.move(FORMER_PREFIX + key, key)
+            self._meta.rename(FORMER_PREFIX + key, key)
         self._execute("""UPDATE chunks AS c SET is_embedded = 1 WHERE EXISTS (
                    SELECT 1 FROM former_points p WHERE p.chunk_id = c.chunk_id AND p.text_hash = c.text_hash)""")
         self._connection.execute(
@@ -154,14 +154,14 @@ class VectorSetWrites(TableWrites):
 
     def _delete_former_set(self) -> None:
         for key in _SET_KEYS:
-            self._meta.forget(FORMER_PREFIX + key)
+            self._meta.delete(FORMER_PREFIX + key)
         self._execute("DELETE FROM former_points")
 
     def _delete_vectors_and_space(self) -> None:
-        self._vectors.forget_all()
+        self._vectors.delete_all()
         self._execute("DELETE FROM refused_chunks")
         for key in _SET_KEYS:
-            self._meta.forget(key)
+            self._meta.delete(key)
 
 
 def _generation(generations: dict[VectorPlace, int], place: VectorPlace) -> int:

@@ -202,13 +202,13 @@ class Vectors(SnapshotQueries):
 
 
 class StalePoints(SnapshotQueries):
-    """The points of one snapshot whose texts were removed."""
+    """Stale points of one snapshot: those whose texts were removed from the index."""
 
     def all(self) -> list[ChunkId]:
         """Return the points of removed texts."""
         return self._values(f"SELECT chunk_id FROM stale_points {_INTERRUPTED_MERGE}")  # noqa: S608 - made of constants
 
-    def needless(self) -> list[ChunkId]:
+    def unneeded(self) -> list[ChunkId]:
         """Return the stale points whose vectors no waiting text can reuse."""
         return self._values(f"SELECT chunk_id FROM stale_points WHERE {NOT_REUSABLE} {_INTERRUPTED_MERGE}")  # noqa: S608
 
@@ -263,21 +263,21 @@ class VectorWrites(TableWrites):
         self._meta.set(FORMER_PREFIX + GENERATION_KEYS[place], str(generation))
         self._execute(f"DELETE FROM former_points AS p WHERE {FORMER_WITHOUT_TEXT}")  # noqa: S608 - made of constants
 
-    def forget_all(self) -> None:
+    def delete_all(self) -> None:
         """Delete all vectors, so that every chunk waits again, and start with no generation."""
         self._meta.forget_generations()
         self._execute("DELETE FROM pending_vectors")
         self._execute("DELETE FROM stale_points")
         self._execute("UPDATE chunks SET is_embedded = 0 WHERE is_embedded = 1")
 
-    def forget_published(self) -> None:
+    def mark_published_waiting(self) -> None:
         """Make every chunk wait again whose vector only the generation contained."""
         self._meta.forget_generations()
         self._execute("DELETE FROM stale_points")
         self._execute("""UPDATE chunks SET is_embedded = 0
                WHERE is_embedded = 1 AND chunk_id NOT IN (SELECT chunk_id FROM pending_vectors)""")
 
-    def forget(self, chunk_ids: Iterable[ChunkId]) -> None:
+    def mark_waiting(self, chunk_ids: Iterable[ChunkId]) -> None:
         """Make chunks wait for their vectors again."""
         self._execute_each("UPDATE chunks SET is_embedded = 0 WHERE chunk_id = ?", chunk_ids)
 

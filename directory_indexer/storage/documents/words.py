@@ -400,8 +400,8 @@ class Words(SnapshotQueries):
         """Count the rows of the full-text index, which must equal the number of chunks."""
         return self._count("SELECT count(*) FROM chunks_fts_docsize")
 
-    def read_through(self) -> None:
-        """Read the whole full-text index; damage raises an error."""
+    def require_readable(self) -> None:
+        """Read the whole full-text index to find damage, which raises an error."""
         self._count("SELECT count(*) FROM chunks_vocab")
 
 

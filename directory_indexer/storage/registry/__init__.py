@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar, cast
 from directory_indexer.config import CollectionName, collection_name
 from directory_indexer.core.errors import CorruptRegistryError, DiskFullError, StoreError
 from directory_indexer.core.paths import FilePath
-from directory_indexer.storage.databases import FREE_SPACE_HINT, Connections, PooledConnection, Schema, is_disk_full
+from directory_indexer.storage.databases import FREE_SPACE_HINT, ConnectionPool, PooledConnection, Schema, is_disk_full
 from directory_indexer.storage.databases.stored_values import (
     DamagedValueError,
     parse_epoch_seconds,
@@ -87,7 +87,7 @@ class Registry:
             self._connections.close()
 
     @cached_property
-    def _connections(self) -> Connections:
+    def _connections(self) -> ConnectionPool:
         return SCHEMA.open(self.path, prepare=_prepare_schema)
 
 

@@ -83,7 +83,7 @@ class Documents:
             "AND state = 'queued' AND NOT is_paused ORDER BY changed_at, doc_id LIMIT ?", limit
         )
 
-    def under_way(self, *, limit: int) -> list[StoredDocument]:
+    def not_yet_embedded(self, *, limit: int) -> list[StoredDocument]:
         """Return the documents that are not searchable by meaning yet, newest first."""
         return self._select_documents(
             "AND state IN ('queued', 'words') ORDER BY changed_at DESC, doc_id LIMIT ?", limit
@@ -95,7 +95,7 @@ class Documents:
         ids = (parsed_id(doc_id) for (doc_id,) in self._registry.rows(query, self._collection))
         return [doc_id for doc_id in ids if doc_id]
 
-    def to_do(self) -> frozenset[State]:
+    def unfinished_states(self) -> frozenset[State]:
         """Return the states in which documents wait for background work."""
         rows = self._registry.rows(
             """SELECT DISTINCT state FROM documents WHERE collection = ?
@@ -130,7 +130,7 @@ class Documents:
                 )
             yield Replacement(connection, self._collection, doc_id)
 
-    def note(self, progress: Sequence[Progress]) -> None:
+    def store_progress(self, progress: Sequence[Progress]) -> None:
         """Store the progress of documents, except those that were sent again or are being deleted."""
         rows = [
             (update.state, update.message, update.n_chunks, self._collection, update.doc_id, update.version)

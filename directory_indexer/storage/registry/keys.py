@@ -55,7 +55,7 @@ class Key(NamedTuple):
     expires_at: float | None = None
     last_used_at: float | None = None
 
-    def may(self, needed: Right) -> bool:
+    def has_right(self, needed: Right) -> bool:
         """Whether the key has a right."""
         return self.right.allows(needed)
 

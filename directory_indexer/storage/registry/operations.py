@@ -118,7 +118,7 @@ class Operations:
             )
         return self._select_operations("WHERE id = ?", number)[0]
 
-    def go_on(self, number: int) -> None:
+    def mark_resumed(self, number: int) -> None:
         """Mark a paused operation as running again."""
         self._registry.change(
             "UPDATE operations SET state = 'running', wish = '', message = '', ended_at = NULL WHERE id = ?", number
@@ -131,11 +131,11 @@ class Operations:
             (wish,) = connection.execute("SELECT wish FROM operations WHERE id = ?", (number,)).fetchone()
         return RequestedState(wish)
 
-    def wish(self, number: int) -> RequestedState:
+    def requested_state(self, number: int) -> RequestedState:
         """Return the requested state of an operation."""
         return next((row.wish for row in self._select_operations("WHERE id = ?", number)), RequestedState.NONE)
 
-    def ask(self, number: int, wish: RequestedState) -> None:
+    def request_state(self, number: int, wish: RequestedState) -> None:
         """Request a state of a running operation."""
         self._registry.change("UPDATE operations SET wish = ? WHERE id = ? AND state = 'running'", wish, number)
 
@@ -155,7 +155,7 @@ class Operations:
             *(message, time.time()),
         )
 
-    def forget_all(self) -> None:
+    def delete_all(self) -> None:
         """Delete all operations and stored responses."""
         with self._registry.writing() as connection:
             connection.execute("DELETE FROM operations")
@@ -239,7 +239,7 @@ class StoredResponses:
         rows = self._registry.rows(query, caller, name, time.time() - _RESPONSE_SECONDS)
         return next(parse_intact_rows(parse_response, rows), None)
 
-    def keep(self, caller: bytes, name: str, answer: StoredResponse) -> None:
+    def put(self, caller: bytes, name: str, answer: StoredResponse) -> None:
         """Store a response, and delete expired ones."""
         now = time.time()
         with self._registry.writing() as connection:
@@ -249,6 +249,6 @@ class StoredResponses:
                 (caller, name, answer.request, answer.status, json.dumps(dict(answer.headers)), answer.body, now),
             )
 
-    def forget(self) -> int:
+    def delete_all(self) -> int:
         """Delete all responses; return their number."""
         return self._registry.change("DELETE FROM answers")

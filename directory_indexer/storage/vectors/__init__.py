@@ -51,7 +51,7 @@ class VectorHit(NamedTuple):
     score: float
 
 
-class StoredVectors(Protocol):
+class GenerationVectors(Protocol):
     """Read access to the vectors of one generation; the empty generation has none.
 
     Raises:
@@ -101,10 +101,10 @@ class VectorStore(Protocol):
     def prepare(self, generation: int) -> None:
         """Ensure that vectors can be added to a generation, before work goes into computing them."""
 
-    def at(self, generation: int) -> StoredVectors:
-        """Return read access to a generation."""
+    def open_generation(self, generation: int) -> GenerationVectors:
+        """Return read access to the vectors of a generation."""
 
-    def require_whole(self, generation: int, *, n_vectors: int) -> None:
+    def require_complete(self, generation: int, *, n_vectors: int) -> None:
         """Check, without reading vectors, that a generation exists and has `n_vectors` vectors.
 
         Raises:

@@ -98,7 +98,7 @@ _HTTP_STATUS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class QdrantAddress:
     """The address and credentials of a Qdrant server; `grpc_port` selects gRPC instead of REST."""
 
     url: str
@@ -115,16 +115,16 @@ class QdrantConnection:
         VectorStoreError: from every request, when the server cannot be reached, refuses, or its response is invalid.
     """
 
-    def __init__(self, address: Address, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, address: QdrantAddress, *, sleep: Callable[[float], None] = time.sleep) -> None:
         self.address = address
         self._sleep = sleep
         self._lock = threading.Lock()
         self._make_client: QdrantClient | None = None
 
-    def ask(self, doing: str, question: Callable[[QdrantClient], Answer]) -> Answer:
+    def send_once(self, doing: str, request: Callable[[QdrantClient], Answer]) -> Answer:
         """Send a request once, since a user waits for the answer."""
         try:
-            return question(self._opened())
+            return request(self._opened())
         except CLIENT_ERRORS as error:
             raise classify_failure(error, self.address.url, doing).error from error
 
@@ -140,7 +140,7 @@ class QdrantConnection:
                     raise failure.error from error
             self._sleep(min(max(wait, failure.retry_after_seconds), _MAX_WAIT_SECONDS))
             wait *= 2
-        return self.ask(doing, request)
+        return self.send_once(doing, request)
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -176,7 +176,7 @@ def classify_failure(error: Exception, url: str, doing: str) -> QdrantFailure:
     return QdrantFailure(message, "check storage.qdrant.endpoint; dirindex doctor shows versions", is_transient=False)
 
 
-def _make_client(address: Address) -> QdrantClient:
+def _make_client(address: QdrantAddress) -> QdrantClient:
     is_safe = urlsplit(address.url).scheme == "https"
     roots = _read_certificates(address.ca_file) if is_safe and address.ca_file else None
     return QdrantClient(

@@ -73,11 +73,11 @@ class EmbeddedVectorStore:
     def prepare(self, generation: int) -> None:
         """Do nothing: the engine is always available."""
 
-    def at(self, generation: int) -> EmbeddedVectors:
+    def open_generation(self, generation: int) -> EmbeddedVectors:
         """Return read access to a generation."""
         return EmbeddedVectors(self._reader, generation)
 
-    def require_whole(self, generation: int, *, n_vectors: int) -> None:
+    def require_complete(self, generation: int, *, n_vectors: int) -> None:
         """Check, without opening the engine, that a generation exists and was published with `n_vectors` vectors.
 
         Raises:
@@ -109,7 +109,7 @@ class EmbeddedVectorStore:
         if generation and _FORMAT_MARK not in self._generations.files(generation).content("edge_config.json"):
             self._generations.require_space(generation)
             deleted = frozenset(deletes)
-            remaining = (point for point in self.at(generation).points() if point.chunk_id not in deleted)
+            remaining = (point for point in self.open_generation(generation).points() if point.chunk_id not in deleted)
             return self.merge(0, deletes=(), upserts=chain(remaining, upserts))
         self.close()
         shape = EngineShape(self._dimensions, self.graph_from_kb, self.max_segment_kb)

@@ -177,7 +177,7 @@ class GenerationReader:
     def _require_whole(self, opened: _OpenGeneration) -> None:
         """Ensure that an open generation can be read without a crash of the process."""
         try:
-            opened.held.require_whole()
+            opened.held.require_complete()
         except VectorsLostError:
             self._opened = None
             self._close_shard(opened)
@@ -185,7 +185,7 @@ class GenerationReader:
 
     def _close_shard(self, opened: _OpenGeneration) -> None:
         try:
-            opened.held.require_whole()
+            opened.held.require_complete()
         except VectorsLostError:
             self._abandoned.append(opened.shard)
             opened.held.release()

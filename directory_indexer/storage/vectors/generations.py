@@ -247,7 +247,7 @@ class HeldGeneration(NamedTuple):
     lengths: dict[str, int]
     lock: HeldLock
 
-    def require_whole(self) -> None:
+    def require_complete(self) -> None:
         """Check that every file has the length that it was published with.
 
         Reading beyond the end of a truncated file through a memory map kills the process without a message.

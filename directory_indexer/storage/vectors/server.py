@@ -47,7 +47,7 @@ _MAX_WRITE_BYTES = 4_000_000
 _JSON_BYTES_PER_NUMBER = 12
 
 
-class QdrantServer:
+class ServerVectorStore:
     """The vectors of one index in a collection; threads may share it."""
 
     place = VectorPlace.SERVER
@@ -73,13 +73,13 @@ class QdrantServer:
                 self._connection.send_with_retries("prepare the collection", partial(self._prepare, generation))
                 self._is_ready = True
 
-    def at(self, generation: int) -> ServerVectors:
+    def open_generation(self, generation: int) -> ServerVectors:
         """Return read access to a generation; a server only has the newest."""
         return ServerVectors(self._points, is_empty=generation == 0)
 
-    def require_whole(self, generation: int, *, n_vectors: int) -> None:
+    def require_complete(self, generation: int, *, n_vectors: int) -> None:
         """Check that there are any vectors; their number depends on whether a merge was interrupted."""
-        if generation and n_vectors and not self._connection.ask("count vectors", self._points.count):
+        if generation and n_vectors and not self._connection.send_once("count vectors", self._points.count):
             raise VectorsLostError(f"the collection '{self._name}' holds nothing of this index any more")
 
     def require_intact(self, generation: int) -> None:
@@ -107,10 +107,12 @@ class QdrantServer:
         """Return the version and response time of the server, and the state of the collection."""
         url = self._connection.address.url
         started = time.monotonic()
-        version = self._connection.ask("tell its version", lambda client: client.info().version)
+        version = self._connection.send_once("tell its version", lambda client: client.info().version)
         server = f"version {version} at {url} answers in {time.monotonic() - started:.2f} s"
         try:
-            info = self._connection.ask("describe the collection", lambda client: client.get_collection(self._name))
+            info = self._connection.send_once(
+                "describe the collection", lambda client: client.get_collection(self._name)
+            )
         except VectorsLostError:
             return Finding("Qdrant", Verdict.OK, f"{server}; it has no collection '{self._name}' yet")
         require_compatible(info, self._name, dimensions=self._dimensions)
@@ -199,7 +201,7 @@ class IndexPoints:
         params: models.SearchParams | None = None,
     ) -> list[VectorHit]:
         """Return the chunks of the nearest points among those that satisfy a condition."""
-        response = self._connection.ask(
+        response = self._connection.send_once(
             "search",
             lambda client: client.query_points(
                 self._plan.name,

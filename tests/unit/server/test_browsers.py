@@ -31,7 +31,7 @@ class World:
     def knows(self, cookies: str, token: str, *others: tuple[bytes, bytes]) -> bool:
         headers = [(b"cookie", cookies.encode()), (PAGE_HEADER, token.encode()), *others]
         key = self.browsers.key_of(headers)
-        return key is not None and key.may(Right.READ)
+        return key is not None and key.has_right(Right.READ)
 
 
 @pytest.fixture
