@@ -311,7 +311,7 @@ class RunParts:
         return ConfiguredOcr(self._app.policies.ocr, lambda: self._app.policies.parse)
 
     @cached_property
-    def recogniser(self) -> OcrRunner:
+    def ocr_runner(self) -> OcrRunner:
         """The OCR of waiting pages."""
         return OcrRunner(
             self._app.docstore,
@@ -327,7 +327,7 @@ class RunParts:
         return IndexParts(
             *(self._app.docstore, self._app.lock_path),
             vectorizer=lambda: self._app.vectors.vectorizer,
-            recogniser=lambda: self.recogniser,
+            ocr_runner=lambda: self.ocr_runner,
             policy=lambda: self._app.policies.index,
         )
 
@@ -362,7 +362,7 @@ class RunParts:
     @cached_property
     def control(self) -> RunControl:
         """Stopping, pausing and resuming of runs."""
-        return RunControl(lambda: self._app.docstore, unended=lambda: self._app.status.unended())  # noqa: PLW0108 - few ask
+        return RunControl(lambda: self._app.docstore, unended=lambda: self._app.status.unfinished_runs())  # noqa: PLW0108 - few ask
 
     def embedding_process(self, scope: IndexScope = WHOLE_INDEX) -> EmbeddingProcess:
         """Return a background process that embeds."""
@@ -375,6 +375,6 @@ class RunParts:
 
     def _embedding_work(self, scope: IndexScope) -> EmbeddingWork:
         """Return the work that a background process may do: none that needs consent first."""
-        n_chunks, built = self._app.status.count_embeddable_now(scope)
+        n_chunks, built = self._app.status.count_embeddable_chunks(scope)
         is_agreed = n_chunks > 0 and built == self._app.policies.fingerprint.to_json()
         return EmbeddingWork(n_chunks if is_agreed else 0, self._app.status.is_locked())

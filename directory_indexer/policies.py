@@ -101,10 +101,10 @@ class Policies:
             self.fingerprint,
             batch_files=self._config.monitoring.batch_size,
             embedding=EmbeddingMode(self._config.indexing.embedding),
-            background=lambda: BackgroundThrottle(
+            background_throttle=lambda: BackgroundThrottle(
                 self._config.storage.sqlite_path, min_percent=self._config.monitoring.battery_percent
             ),
-            alongside=lambda: PoliteThrottle(self._config.storage.sqlite_path),
+            polite_throttle=lambda: PoliteThrottle(self._config.storage.sqlite_path),
         )
 
     def embeds_in_background(self, *, is_watching: bool) -> bool:

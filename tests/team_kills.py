@@ -154,7 +154,7 @@ def look(data_dir: Path) -> None:
 
 
 def require_agreement(team: Team) -> None:
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.queue.make_keyword_searchable()
         opened.queue.complete()
         documents = opened.documents.page(limit=100)

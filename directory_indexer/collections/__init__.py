@@ -93,10 +93,10 @@ class Collections:
         ]
 
     @contextlib.contextmanager
-    def using(self, name: str) -> Iterator[OpenCollection]:
-        """Yield an open collection, which stays open while it is used."""
+    def opened(self, name: str) -> Iterator[OpenCollection]:
+        """Yield a collection, opened if necessary, which stays open until the block ends."""
         key = self.key(name)
-        with self._pool.borrowed(key, lambda: self._open_collection(key[0])) as opened:
+        with self._pool.borrow(key, lambda: self._open_collection(key[0])) as opened:
             try:
                 yield opened
             except StoreError as error:
@@ -106,7 +106,7 @@ class Collections:
 
     def app_of(self, name: str) -> App:
         """Return the index of a collection, for a process that uses no other one."""
-        with self.using(name) as opened:
+        with self.opened(name) as opened:
             return opened.app
 
     def fetch(self, *, allow_private: bool = False) -> Fetch:
@@ -141,13 +141,13 @@ class Collections:
 
     def list(self) -> list[Collection]:
         """Return the state of all collections."""
-        return [self.look_at(name) for name in self.names()]
+        return [self.get(name) for name in self.names()]
 
-    def look_at(self, name: str) -> Collection:
+    def get(self, name: str) -> Collection:
         """Return the state of a collection."""
         row = self._find_row(name)
         summary = IndexSummary()
-        with self.using(name) as opened:
+        with self.opened(name) as opened:
             if opened.app.loaded.config.storage.sqlite_path.exists():
                 with opened.app.docstore.snapshot() as snapshot:
                     summary = snapshot.overview.summary()
@@ -182,7 +182,7 @@ class Collections:
                 self.app.loaded.data_dir, {DEFAULT, *(row.name for row in self._collection_rows.all())}
             )
         for name in self.names():
-            with self.using(name) as opened:
+            with self.opened(name) as opened:
                 opened.queue.recover()
 
     def close(self) -> None:
@@ -286,7 +286,7 @@ class OpenCollections:
         self._open: OrderedDict[CollectionKey, OpenCollection] = OrderedDict()
 
     @contextlib.contextmanager
-    def borrowed(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
+    def borrow(self, key: CollectionKey, open_it: Callable[[], OpenCollection]) -> Iterator[OpenCollection]:
         """Yield a collection, which stays open while it is used."""
         with self._lock:
             opened = self._open.pop(key, None) or open_it()

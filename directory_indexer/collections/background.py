@@ -105,17 +105,17 @@ class Administration:
             self._start_thread(row, lock)
         return self.get(name)
 
-    def ask(self, name: str, wish: RequestedState) -> OperationRow:
+    def request_state(self, name: str, requested: RequestedState) -> OperationRow:
         """Request that an operation is paused or cancelled at the end of its step.
 
         Raises:
             ConflictError: it has ended.
         """
         row = self.get(name)
-        if row.state is OperationState.PAUSED and wish is RequestedState.CANCEL:
+        if row.state is OperationState.PAUSED and requested is RequestedState.CANCEL:
             self._operations.end(row.id, OperationState.CANCELLED, "", {})
         elif row.state is OperationState.RUNNING:
-            self._operations.request_state(row.id, wish)
+            self._operations.request_state(row.id, requested)
         elif row.state is not OperationState.PAUSED:
             raise ConflictError("this operation has ended already", hint="start another one")
         return self.get(name)
@@ -279,7 +279,7 @@ class IngestWorker:
         if name == _REMOVALS_JOB:
             self._collections.finish_deletions()
             return True
-        with self._collections.using(name) as opened:
+        with self._collections.opened(name) as opened:
             if State.DELETING in opened.documents.unfinished_states():
                 opened.queue.recover()
             to_do = opened.documents.unfinished_states()

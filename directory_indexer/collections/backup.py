@@ -99,7 +99,7 @@ def back_up(
         for name in names:
             report_progress(f"copying the index of the collection '{name}'")
             place = draft if name == DEFAULT else draft / "team" / "collections" / name
-            with collections.using(name) as opened:
+            with collections.opened(name) as opened:
                 n_indexed += _copy_index(opened.app, place)
         if configuration := _portable_configuration(app):
             write_durably(create_new_file(draft / CONFIGURATION_FILE), json.dumps(configuration, indent=2).encode())
@@ -129,11 +129,11 @@ class BackupManifest(NamedTuple):
     files: Mapping[BackupFile, int]
 
     def to_json(self) -> str:
-        """Return the manifest as JSON for `parsed_manifest`."""
+        """Return the manifest as JSON for `parse_backup_manifest`."""
         return json.dumps({"format": BACKUP_FORMAT, "dirindex": __version__, **self._asdict()}, indent=1)
 
 
-def parsed_manifest(content: bytes, *, where: str) -> BackupManifest:
+def parse_backup_manifest(content: bytes, *, where: str) -> BackupManifest:
     """Parse a manifest.
 
     Raises:

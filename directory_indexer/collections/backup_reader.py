@@ -25,7 +25,7 @@ from directory_indexer.collections.backup import (
     REGISTRY_FILE,
     BackupFile,
     BackupManifest,
-    parsed_manifest,
+    parse_backup_manifest,
     set_nested,
 )
 from directory_indexer.config.indexing import EMBEDDED_MODELS
@@ -103,7 +103,7 @@ class BackupSource:
         except OSError as error:
             hint = "name a directory that dirindex backup wrote"
             raise UsageError(f"'{self.path}' is not a backup", hint=hint) from error
-        return parsed_manifest(content, where=str(self.path))
+        return parse_backup_manifest(content, where=str(self.path))
 
     def copy(self, name: BackupFile, size: int, target: Path) -> None:
         """Copy a file to a new path, with its time stamps, and flush it to the disk.
@@ -169,18 +169,18 @@ def require_written_by_dirindex(name: BackupFile, copy: Path) -> None:
         _examine_registry(copy)
 
 
-class IncomingSettings(NamedTuple):
-    """The settings of a backup that need no consent, as a tree, and a line for each of the others.
+class BackupSettings(NamedTuple):
+    """The settings of a backup: a tree of those that need no consent, and a line for each of the others.
 
     `too_long` are those whose value is not shown whole.
     """
 
-    harmless: Mapping[str, Any]
-    others: tuple[str, ...]
+    accepted: Mapping[str, Any]
+    needing_consent: tuple[str, ...]
     too_long: tuple[str, ...] = ()
 
 
-def parse_incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
+def parse_backup_settings(content: bytes, *, where: str) -> BackupSettings:
     """Parse the settings of a configuration file, separating those that need consent.
 
     Raises:
@@ -203,10 +203,10 @@ def parse_incoming_settings(content: bytes, *, where: str) -> IncomingSettings:
         for issue in KEYS[key].type.issues(KEYS[key].type.convert(value, Path)):
             raise StoreError(f"'{where}' of the backup: {key} {issue.message}", hint=ANOTHER_BACKUP_HINT)
         set_nested(harmless, key, value)
-    return IncomingSettings(harmless, tuple(others), tuple(too_long))
+    return BackupSettings(harmless, tuple(others), tuple(too_long))
 
 
-def new_or_changed_keys(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
+def keys_needing_consent(registry: Registry, present: Iterable[Key]) -> tuple[Key, ...]:
     """Return the keys of a registry that do not exist now with the same access."""
     known = {_access_of_key(key) for key in present}
     return tuple(key for key in Keys(registry).all() if _access_of_key(key) not in known)

@@ -49,9 +49,9 @@ class DocumentOperations:
         self._collections = collections
         self._on_work = on_work
 
-    def current_state_of(self, document: StoredDocument) -> StoredDocument:
-        """Return the current state of a document, or the last known one if it was deleted."""
-        with self._collections.using(document.collection) as opened:
+    def refresh_state(self, document: StoredDocument) -> StoredDocument:
+        """Return a document in its current state, or in the last known one if it was deleted."""
+        with self._collections.opened(document.collection) as opened:
             return opened.documents.get(document.doc_id) or document
 
     def documents(
@@ -71,15 +71,15 @@ class DocumentOperations:
             raise UsageError(f"limit is {limit}", hint=f"1 to {_MAX_LIMIT} documents can be listed at a time")
         if cursor and parsed_id(cursor) is None:
             raise UsageError("invalid cursor: no list returned it", hint="list the documents from the beginning")
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             documents = opened.documents.page(after=cursor, limit=limit + 1, state=state)
-            current = opened.queue.refreshed(documents[:limit])
+            current = opened.queue.current_states_of(documents[:limit])
         return DocumentPage(tuple(current), documents[limit - 1].doc_id if len(documents) > limit else "")
 
     def document(self, collection: str, doc_id: str) -> StoredDocument:
         """Return the record of a document."""
-        with self._collections.using(collection) as opened:
-            return opened.queue.refreshed([require_document(opened, doc_id)])[0]
+        with self._collections.opened(collection) as opened:
+            return opened.queue.current_states_of([require_document(opened, doc_id)])[0]
 
     def text(self, collection: str, doc_id: str, selection: Selection | None = None) -> FileText:
         """Return the text of a document as it was indexed, or a part of it.
@@ -88,7 +88,7 @@ class DocumentOperations:
             NotIndexedError: there is no such document, or no text of it yet.
             UsageError: the selection lies beyond its end.
         """
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             document = require_document(opened, doc_id)
             path = opened.originals.path_of(DocId(document.doc_id), document.stored_name)
             with opened.app.docstore.snapshot() as snapshot:
@@ -96,13 +96,13 @@ class DocumentOperations:
 
     def original(self, collection: str, doc_id: str) -> Original:
         """Return a document as it was sent."""
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             document = require_document(opened, doc_id)
             return Original(opened.originals.path_of(DocId(document.doc_id), document.stored_name), document)
 
     def pause(self, document: StoredDocument, *, is_paused: bool) -> None:
         """Pause or resume a document, unless it is complete."""
-        with self._collections.using(document.collection) as opened:
+        with self._collections.opened(document.collection) as opened:
             opened.documents.pause(document.doc_id, is_paused=is_paused)
         self._on_work(document.collection)
 
@@ -116,15 +116,15 @@ class DocumentOperations:
         """
         doc_id = DocId(document.doc_id)
         with (
-            self._collections.using(document.collection) as opened,
-            opened.originals.marked(doc_id),
+            self._collections.opened(document.collection) as opened,
+            opened.originals.mark_in_progress(doc_id),
             opened.documents.replacing(doc_id) as replacement,
         ):
             current, searchable = replacement.before, replacement.searchable
             if current is None or current.version != document.version:
                 raise ConflictError("the document was sent again since", hint="cancel that ingest")
-            if searchable is not None and opened.originals.is_set_aside(doc_id, searchable.stored_name):
-                opened.originals.bring_back(doc_id, searchable.stored_name)
+            if searchable is not None and opened.originals.has_replaced(doc_id, searchable.stored_name):
+                opened.originals.restore_replaced(doc_id, searchable.stored_name)
                 opened.originals.keep_only(doc_id, searchable.stored_name)
                 replacement.restore_replaced()
             elif searchable is not None or (current.version > 1 and current.state in SEARCHABLE_STATES):
@@ -140,7 +140,7 @@ class DocumentOperations:
 
         It is hidden from clients at once, even if another writer delays the removal from the index.
         """
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             checked = parsed_id(doc_id)
             if checked is None or not opened.documents.mark_deleting(checked):
                 raise _document_not_found(doc_id)

@@ -19,7 +19,7 @@ from directory_indexer.collections.documents import deadline_after, require_docu
 from directory_indexer.collections.originals import Received
 from directory_indexer.collections.validation import (
     ContentVerdict,
-    new_doc_id,
+    derive_doc_id,
     require_no_secrets,
     stored_name,
     validate_content,
@@ -187,7 +187,7 @@ def store_document(
         ):
             return IngestResult(before, effect)
         if before is not None and before.state in SEARCHABLE_STATES:
-            opened.originals.set_aside(content.doc_id, before.stored_name)
+            opened.originals.keep_replaced(content.doc_id, before.stored_name)
         opened.originals.publish(received, content.doc_id)
         document = replacement.put(document)
     if before is not None and before.stored_name != document.stored_name:
@@ -237,7 +237,7 @@ class DocumentIngest:
     def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
         """Return the maximum size of a file with this name."""
         _, name, _ = _file_names_and_media_type(filename, media_type)
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             return _max_content_bytes(opened, name)
 
     def add_url(self, url: str, request: IngestRequest) -> IngestResult:
@@ -247,7 +247,7 @@ class DocumentIngest:
             UnavailableError: its server cannot be reached, or its response is invalid.
         """
         address = validation.canonical_url(url)
-        with self._collections.using(request.collection):
+        with self._collections.opened(request.collection):
             doc_id = self._id_of(request, "url", address)
         fetched = self._fetch(address, Validators())
         assert fetched is not None  # noqa: S101 - no validators were sent
@@ -264,8 +264,8 @@ class DocumentIngest:
             UnavailableError: its server cannot be reached, or its response is invalid.
             ContentRefusedError: the new content is refused; the document stays as it was.
         """
-        with self._collections.using(collection) as opened:
-            (document,) = opened.queue.refreshed([require_document(opened, doc_id)])
+        with self._collections.opened(collection) as opened:
+            (document,) = opened.queue.current_states_of([require_document(opened, doc_id)])
         if document.source is not DocumentSource.URL:
             raise ConflictError("the document was not fetched from an address", hint="send it again to replace it")
         known = Validators(document.etag, document.last_modified)
@@ -286,13 +286,13 @@ class DocumentIngest:
 
     def index_while_sender_waits(self, collection: str, request: IngestRequest) -> None:
         """Index stored documents as far as the sender waits for it."""
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             self._index(opened, request)
 
     def _id_of(self, request: IngestRequest, kind: str, key: str) -> DocId:
         if request.client_id:
             kind, key = "id", validation.normalise_name(request.client_id, what="id")
-        return new_doc_id(request.collection, kind, key)
+        return derive_doc_id(request.collection, kind, key)
 
     def _add_fetched(
         self, fetched: FetchedContent, address: str, doc_id: DocId, request: IngestRequest
@@ -314,7 +314,7 @@ class DocumentIngest:
     def _store_content(self, content: IngestContent, request: IngestRequest) -> IngestResult:
         with (
             spans.span("ingest", source=content.source, wait=request.wait) as span,
-            self._collections.using(request.collection) as opened,
+            self._collections.opened(request.collection) as opened,
         ):
             policy = opened.app.policies.parse
             require_valid_metadata(request)
@@ -336,7 +336,7 @@ class DocumentIngest:
     @contextlib.contextmanager
     def _receive_content(self, opened: OpenCollection, content: IngestContent) -> Iterator[Received]:
         most_bytes = _max_content_bytes(opened, content.stored_name)
-        with opened.originals.received(
+        with opened.originals.receive(
             content.doc_id, content.stored_name, content.pieces, most_bytes=most_bytes
         ) as received:
             yield received

@@ -52,14 +52,14 @@ class Originals:
         return file_path(directory_of_document(doc_id, self.directory) / name)
 
     @contextlib.contextmanager
-    def received(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
-        """Write content to a temporary file; its document is marked as being written until the block ends.
+    def receive(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
+        """Write received content to a temporary file; its document is marked as being written until the block ends.
 
         Raises:
             ContentRefusedError: it has more than `most_bytes` bytes.
             StoreError: it cannot be written, as on a full disk.
         """
-        with self.marked(doc_id) as place:
+        with self.mark_in_progress(doc_id) as place:
             path = place / name
             with _translated_errors():
                 place.mkdir(mode=directory_mode())
@@ -79,8 +79,8 @@ class Originals:
                 sync_path(place.parent)
                 sync_path(self.directory)
 
-    def set_aside(self, doc_id: DocId, name: str) -> None:
-        """Keep an original that is being replaced, until it is dropped."""
+    def keep_replaced(self, doc_id: DocId, name: str) -> None:
+        """Keep the original that is being replaced, so that it can be restored."""
         with _translated_errors():
             backup = self._replaced / doc_id
             shutil.rmtree(backup, ignore_errors=True)
@@ -88,12 +88,12 @@ class Originals:
             with contextlib.suppress(FileNotFoundError):
                 _link_or_copy(directory_of_document(doc_id, self.directory) / name, backup / name)
 
-    def is_set_aside(self, doc_id: DocId, name: str) -> bool:
-        """Whether an original that was set aside can be restored."""
+    def has_replaced(self, doc_id: DocId, name: str) -> bool:
+        """Whether a replaced original was kept and can be restored."""
         return (self._replaced / doc_id / name).is_file()
 
-    def bring_back(self, doc_id: DocId, name: str) -> None:
-        """Restore an original that was set aside."""
+    def restore_replaced(self, doc_id: DocId, name: str) -> None:
+        """Restore a replaced original."""
         with _translated_errors():
             place = directory_of_document(doc_id, self.directory)
             draft = self._replaced / doc_id / f"{name}.back"
@@ -102,12 +102,12 @@ class Originals:
             os.replace(draft, place / name)
             sync_path(place)
 
-    def remove_set_aside(self, doc_id: DocId) -> None:
-        """Remove what was set aside of a document."""
+    def remove_replaced(self, doc_id: DocId) -> None:
+        """Remove the replaced originals of a document."""
         shutil.rmtree(self._replaced / doc_id, ignore_errors=True)
 
-    def aside(self) -> list[DocId]:
-        """Return the documents with something set aside."""
+    def documents_with_replaced(self) -> list[DocId]:
+        """Return the documents with a replaced original."""
         names = (place.name for place in self._replaced.iterdir()) if self._replaced.is_dir() else ()
         return [known for name in names if (known := doc_id(name))]
 
@@ -131,9 +131,9 @@ class Originals:
             # Another document may be moved into the parent directory meanwhile.
             with contextlib.suppress(OSError):
                 place.parent.rmdir()
-        self.remove_set_aside(doc_id)
+        self.remove_replaced(doc_id)
 
-    def interrupted(self) -> Iterator[DocId]:
+    def clear_interrupted_marks(self) -> Iterator[DocId]:
         """Yield the documents that dead processes were writing, and remove their markers one by one."""
         marks = sorted(self._incoming.glob(f"*{_MARKER_SUFFIX}")) if self._incoming.is_dir() else ()
         for mark in marks:
@@ -155,7 +155,7 @@ class Originals:
         lock.release()
 
     @contextlib.contextmanager
-    def marked(self, doc_id: DocId) -> Iterator[Path]:
+    def mark_in_progress(self, doc_id: DocId) -> Iterator[Path]:
         """Mark a document as being written until the block ends, and yield a directory for temporary files."""
         with _translated_errors():
             self._incoming.mkdir(mode=directory_mode(), parents=True, exist_ok=True)

@@ -64,13 +64,13 @@ class IndexingQueue:
     def complete(self, *, must_stop: Callable[[], bool] = lambda: False) -> bool:
         """Make everything searchable by meaning, as far as there is time; return whether no work is left."""
         report = self._files().complete(
-            give_up=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
+            must_stop_waiting=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
         )
         self._store_progress(self._documents.in_state(State.WORDS), message=report.unavailable)
         return report.outcome is Outcome.COMPLETED
 
-    def refreshed(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
-        """Return documents in their current state: other runs may have embedded them."""
+    def current_states_of(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
+        """Return documents in their current state, since other runs may have embedded them."""
         waiting = [document for document in documents if document.state is State.WORDS]
         if not waiting:
             return list(documents)
@@ -85,7 +85,7 @@ class IndexingQueue:
         with self._writer_lock(deadline):
             paths = [path for doc_id in doc_ids for path in self._originals.paths_of(doc_id)]
             if paths:
-                self._files().remove(paths, give_up=_deadline_test(deadline))
+                self._files().remove(paths, must_stop_waiting=_deadline_test(deadline))
             for doc_id in doc_ids:
                 with self._documents.removing(doc_id) as exists:
                     if exists:
@@ -95,9 +95,9 @@ class IndexingQueue:
 
     def recover(self) -> None:
         """Complete the interrupted writes of dead processes; indexing is left to others."""
-        for doc_id in self._originals.interrupted():
+        for doc_id in self._originals.clear_interrupted_marks():
             self._recover_document(doc_id)
-        self._drop_replaced_originals(self._originals.aside())
+        self._drop_replaced_originals(self._originals.documents_with_replaced())
         if self._documents.counts() and self._directories_at_former_places(file_path(self._originals.directory)):
             self.reconcile()
         while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
@@ -125,7 +125,7 @@ class IndexingQueue:
         directory = file_path(self._originals.directory)
         for former in self._directories_at_former_places(directory):
             self._documents.queue_again()
-            self._files().take_over(former)
+            self._files().remove_moved_directory(former)
         with self._docstore().snapshot() as snapshot:
             indexed = {path for path in snapshot.files.within(directory) if not containers_around(path)}
         documents = self._documents.all()  # read after the index, so that every indexed document is known
@@ -136,7 +136,7 @@ class IndexingQueue:
         unknown = sorted(indexed - set(doc_ids))
         if unknown:
             with self._writer_lock(None):
-                self._files().remove(unknown, give_up=_deadline_test(None))
+                self._files().remove(unknown, must_stop_waiting=_deadline_test(None))
             self._documents.queue_again([Path(path).parent.name for path in unknown])
         return len(lacking), len(unknown)
 
@@ -148,9 +148,9 @@ class IndexingQueue:
 
     def _index_batch(self, batch: Sequence[StoredDocument], deadline: float | None) -> None:
         if replaced := self._outdated_paths(batch):
-            self._files().remove(replaced, give_up=_deadline_test(deadline))
+            self._files().remove(replaced, must_stop_waiting=_deadline_test(deadline))
         read: list[StoredDocument] = []
-        self._files().read(self._unpaused_originals(batch, read), give_up=_deadline_test(deadline))
+        self._files().read(self._unpaused_originals(batch, read), must_stop_waiting=_deadline_test(deadline))
         self._store_progress(read)
 
     def _unpaused_originals(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
@@ -187,17 +187,17 @@ class IndexingQueue:
 
     def _drop_replaced_originals(self, doc_ids: Collection[str]) -> None:
         """Remove replaced originals whose replacements are searchable by now."""
-        for doc_id in self._originals.aside():
+        for doc_id in self._originals.documents_with_replaced():
             if doc_id in doc_ids:
                 with self._documents.replacing(doc_id) as replacement:
                     if replacement.searchable is None:
-                        self._originals.remove_set_aside(doc_id)
+                        self._originals.remove_replaced(doc_id)
 
     def _recover_document(self, doc_id: DocId) -> None:
         """Make the original of a document and its row consistent again."""
         if self._documents.get(doc_id) is None:
             with self._writer_lock(None):
-                self._files().remove(self._originals.paths_of(doc_id), give_up=_deadline_test(None))
+                self._files().remove(self._originals.paths_of(doc_id), must_stop_waiting=_deadline_test(None))
             self._documents.queue_again([doc_id])
         with self._documents.replacing(doc_id) as replacement:
             reconcile_document(self._originals, replacement, doc_id)

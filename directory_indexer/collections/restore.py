@@ -31,9 +31,9 @@ from directory_indexer.collections.backup import (
 from directory_indexer.collections.backup_reader import (
     BackupSource,
     describe_key,
+    keys_needing_consent,
     make_parent_directories,
-    new_or_changed_keys,
-    parse_incoming_settings,
+    parse_backup_settings,
     require_written_by_dirindex,
 )
 from directory_indexer.config import DEFAULT, config_of_collection, team_directory
@@ -204,7 +204,7 @@ def _copy_beside_target(
         _copy_staged_file(staging, name)
     lines = _settings_needing_consent(staging, options)
     with contextlib.closing(registry):
-        keys = new_or_changed_keys(registry, _known_keys(app)) if REGISTRY_FILE in copied_first else ()
+        keys = keys_needing_consent(registry, _known_keys(app)) if REGISTRY_FILE in copied_first else ()
         lines += tuple(map(describe_key, keys))
         if lines and options.accepts_settings is None:
             raise ConsentNeededError(
@@ -239,17 +239,17 @@ def _settings_needing_consent(staging: _Staging, options: RestoreOptions) -> tup
     ):  # the current configuration stays
         return ()
     copy = staging.staged(CONFIGURATION_FILE)
-    settings = parse_incoming_settings(copy.read_bytes(), where=CONFIGURATION_FILE)
+    settings = parse_backup_settings(copy.read_bytes(), where=CONFIGURATION_FILE)
     if settings.too_long and options.accepts_settings:
         raise StoreError(
             f"the value of {settings.too_long[0]} in the backup is too long to be shown, so it is not accepted",
             hint="--leave-settings restores everything else",
         )
-    if settings.others and options.accepts_settings is False:
+    if settings.needing_consent and options.accepts_settings is False:
         copy.unlink()
-        content = json.dumps(settings.harmless, ensure_ascii=False, indent=2)
+        content = json.dumps(settings.accepted, ensure_ascii=False, indent=2)
         write_durably(create_file(str(copy), file_mode()), content.encode())
-    return settings.others
+    return settings.needing_consent
 
 
 def _copy_staged_file(staging: _Staging, name: BackupFile) -> None:
@@ -351,7 +351,7 @@ def _finish_restore(
     n_documents = n_read_again = 0
     tracked: set[FilePath] = set()
     for name in collections.names():
-        with collections.using(name) as opened:
+        with collections.opened(name) as opened:
             if not has_vectors and opened.app.loaded.config.storage.sqlite_path.exists():
                 _assign_new_index_id(opened.app)
             n_here = sum(opened.documents.counts().values())

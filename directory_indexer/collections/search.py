@@ -45,7 +45,7 @@ def search_collections(
     names = list(dict.fromkeys(names)) or [DEFAULT]
     is_named = list(names) != [DEFAULT]
     for name in names:
-        with collections.using(name) as opened:
+        with collections.opened(name) as opened:
             try:
                 result = search(opened, request)
             except NotIndexedError as error:
@@ -57,7 +57,7 @@ def search_collections(
                 continue
             hits = add_ids_and_drop_deleted(opened, result.hits)
             notes = tuple(prefix_note(note, name) for note in result.notes) if len(names) > 1 else result.notes
-            summary = opened.app.status.checked(result.summary) if is_named else result.summary
+            summary = opened.app.status.correct_running_state(result.summary) if is_named else result.summary
             results.append(
                 result._replace(
                     summary=summary,

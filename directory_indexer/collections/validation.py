@@ -100,7 +100,7 @@ def validate_content(path: Path, policy: ParsePolicy, *, is_fetched: bool, allow
     return verdict
 
 
-def new_doc_id(collection: str, kind: str, key: str) -> DocId:
+def derive_doc_id(collection: str, kind: str, key: str) -> DocId:
     """Derive the id of a document from the sender's name of it: an id, a URL or a file name."""
     digest = blake3.blake3(f"{collection}\0{kind}\0{key}".encode("utf-8", "surrogatepass")).digest(length=_ID_BYTES)
     return DocId(base64.b32encode(digest).decode().lower())

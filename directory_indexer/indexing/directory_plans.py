@@ -31,8 +31,8 @@ def resolve_roots(paths: Sequence[str], tracked: Collection[FilePath]) -> list[F
     return [absolute if absolute in tracked else resolved_path(path) for path, absolute in absolute_paths]
 
 
-def roots_or_all_tracked(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
-    """Return these directories, which may be new ones; without any, all that are tracked.
+def requested_or_all_roots(paths: Sequence[FilePath], tracked: Collection[FilePath]) -> list[FilePath]:
+    """Return the requested directories, tracked or new, or without any all tracked ones.
 
     Raises:
         UsageError: a path is not a directory, or nothing is tracked.
@@ -61,7 +61,7 @@ def require_not_reserved(roots: Iterable[FilePath], policy: WalkPolicy) -> None:
             )
 
 
-def forgettable_path(path: str, snapshot: Snapshot) -> FilePath:
+def resolve_forgettable_path(path: str, snapshot: Snapshot) -> FilePath:
     """Return the tracked directory at a path, or a path in one that the last run could not reach.
 
     Raises:
@@ -138,7 +138,7 @@ class Plans:
         self._recipe = recipe
         self._embeds = embeds
 
-    def of(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool] = lambda: False) -> Plan:
+    def plan(self, root: FilePath, options: IndexOptions, *, must_stop: Callable[[], bool] = lambda: False) -> Plan:
         """Compare a directory with its known files.
 
         Raises:
@@ -163,7 +163,7 @@ class Plans:
                 read_everything=options.read_everything,
             )
 
-    def plan_of_untracked(self, root: FilePath, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
+    def plan_untracked(self, root: FilePath, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
         """Return the plan for a directory that is not tracked, and whether it is complete.
 
         Raises:
@@ -208,13 +208,13 @@ def _raise_when_stopped(
 
 MAX_FILES_WITHOUT_CONSENT: Final = 100_000
 
-TEXT_BYTES_A_SECOND: Final = 1_300_000
+TEXT_BYTES_PER_SECOND: Final = 1_300_000
 """The indexing rate of one core; an average of source code and documents."""
 
-FILES_A_SECOND: Final = 400
+FILES_PER_SECOND: Final = 400
 """The number of small files that one core reads, whatever they contain."""
 
-TEXT_BYTES_EMBEDDED_A_SECOND: Final = 36_000
+TEXT_BYTES_EMBEDDED_PER_SECOND: Final = 36_000
 """The embedding rate of one core: 9,000 tokens of four bytes."""
 
 _MAX_COUNTING_SECONDS: Final = 3.0
@@ -273,10 +273,12 @@ def _make_deadline(clock: Callable[[], float]) -> Callable[[], bool]:
 def _raise_consent_needed(root: FilePath, count: _FileCount, *, embeds: bool) -> NoReturn:
     more = "" if count.is_whole else "more than "
     n_cores = os.cpu_count() or 1
-    to_words = max(count.n_text_bytes / TEXT_BYTES_A_SECOND, count.n_files / FILES_A_SECOND) / n_cores
+    to_words = max(count.n_text_bytes / TEXT_BYTES_PER_SECOND, count.n_files / FILES_PER_SECOND) / n_cores
     times = f"{_duration(to_words)} until all of it is found by words"
     if embeds:
-        times += f", {_duration(to_words + count.n_text_bytes / TEXT_BYTES_EMBEDDED_A_SECOND / n_cores)} until complete"
+        times += (
+            f", {_duration(to_words + count.n_text_bytes / TEXT_BYTES_EMBEDDED_PER_SECOND / n_cores)} until complete"
+        )
     raise ConsentNeededError(
         f"{display(root)} holds {more}{count.n_files:,} files to index, {more}{_size(count.n_bytes)}: "
         f"about {more}{times}",

@@ -65,7 +65,7 @@ class InFlightBatches:
         """Whether another batch may be sent."""
         return len(self._flying) < self._embedder.concurrency and not self.has_failed
 
-    def send(self, chunks: Sequence[PendingChunk]) -> None:
+    def submit(self, chunks: Sequence[PendingChunk]) -> None:
         """Send the texts of chunks; a chunk whose text was sent already joins its batch."""
         under_way = {
             digest: batch_in_flight for batch_in_flight in self._flying.values() for digest in batch_in_flight.texts

@@ -46,8 +46,8 @@ class _BatchEntry(NamedTuple):
     container: FilePath | None = None
 
 
-class Batch:
-    """The outcomes that are not written yet."""
+class FileBatch:
+    """The outcomes of parsed files to write in the next transaction."""
 
     def __init__(self, directory_ids: Mapping[FilePath, int], *, recipe: int) -> None:
         self._directory_ids = directory_ids
@@ -138,8 +138,8 @@ class Batch:
         return 0
 
 
-class BlockOfFiles(NamedTuple):
-    """A block of files of a plan: those that now share a text, and the rest, which must be parsed."""
+class FileBlock(NamedTuple):
+    """Some files of a plan: those that now share an indexed text, and the rest, which must be parsed."""
 
     shared: tuple[SharedFile, ...]
     rest: tuple[ParseRequest, ...]
@@ -153,10 +153,10 @@ class TextSharing:
         self._policy = policy
         self._recipe = recipe
 
-    def blocks(self, directory_id: int, plan: Plan, *, must_stop: Callable[[], bool]) -> Iterator[BlockOfFiles]:
+    def blocks(self, directory_id: int, plan: Plan, *, must_stop: Callable[[], bool]) -> Iterator[FileBlock]:
         """Yield blocks of the files to read, each in a transaction of its own, until stopped."""
         if not self._may_share_texts(plan):
-            yield BlockOfFiles((), plan.requests)
+            yield FileBlock((), plan.requests)
             return
         for start in range(0, len(plan.requests), _FILES_PER_BLOCK):
             if must_stop():
@@ -169,7 +169,7 @@ class TextSharing:
         with self._docstore.snapshot() as snapshot:
             return len(snapshot.directories.all()) > 1
 
-    def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> BlockOfFiles:
+    def _share_block(self, directory_id: int, plan: Plan, requests: Sequence[ParseRequest]) -> FileBlock:
         with self._docstore.snapshot() as snapshot:
             places = snapshot.shared_texts.positions_of_shareable(
                 plan.directory, [request.source for request in requests]
@@ -182,12 +182,12 @@ class TextSharing:
                 if (file := _hash_file_to_share(requests[position], policy, passage.open_file))
             ]
         if not unchanged:
-            return BlockOfFiles((), tuple(requests))
+            return FileBlock((), tuple(requests))
         with self._docstore.transaction() as transaction:
             shared = transaction.files.insert_sharing(
                 FileLocation(directory_id), unchanged, recipe=self._recipe, unless=partial(_is_sent_document, policy)
             )
-        return BlockOfFiles(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
+        return FileBlock(tuple(shared.values()), tuple(file for file in requests if file.source.path not in shared))
 
 
 def _hash_file_to_share(request: ParseRequest, policy: ParsePolicy, opener: Opener) -> UnchangedFile | None:

@@ -26,11 +26,11 @@ from directory_indexer.core.paths import FilePath, display, exact_text, file_pat
 from directory_indexer.indexing.directory_plans import (
     Plans,
     WalkStoppedError,
-    forgettable_path,
+    requested_or_all_roots,
     require_forgettable,
     require_not_reserved,
+    resolve_forgettable_path,
     resolve_roots,
-    roots_or_all_tracked,
 )
 from directory_indexer.indexing.options import Effort, IndexOptions, IndexParts, RebuildPolicy, ServiceChecks, Throttle
 from directory_indexer.indexing.planner import Plan
@@ -121,10 +121,10 @@ class Indexer:
             start = self._read_state_at_start()
             if start.is_paused and options.unless_paused:
                 return IndexReport(outcome=Outcome.PAUSED)
-            roots = [] if options.waiting_only else roots_or_all_tracked(requested, start.tracked)
+            roots = [] if options.waiting_only else requested_or_all_roots(requested, start.tracked)
             if options.tracked_only:
                 roots = [root for root in roots if root in start.tracked]
-            self._rebuild_policy.adopt(start.fingerprint, start.vector_places, has_consent=options.has_consent)
+            self._rebuild_policy.apply_settings(start.fingerprint, start.vector_places, has_consent=options.has_consent)
             # If all named directories are untracked by now, this is still not a run over the whole index.
             request = RunRequest(Verb.INDEX, roots or requested, options.origin, options.to_json())
             with recorded_run(self._docstore, request, lock=lock, listener=listener, stop_reason=stop_reason) as run:
@@ -147,11 +147,11 @@ class Indexer:
     def roots(self, paths: Sequence[str]) -> list[FilePath]:
         """Return the directories that a run for these paths covers, tracked or new; without any, all tracked ones."""
         tracked = self._tracked_directories()
-        return roots_or_all_tracked(resolve_roots(paths, tracked), tracked)
+        return requested_or_all_roots(resolve_roots(paths, tracked), tracked)
 
     def plans(self, paths: Sequence[str]) -> list[Plan]:
         """Return the plans of `index` for these paths, without changing or locking anything."""
-        return [self.directory_plans.of(root, IndexOptions(has_consent=True)) for root in self.roots(paths)]
+        return [self.directory_plans.plan(root, IndexOptions(has_consent=True)) for root in self.roots(paths)]
 
     def plan_addition(self, path: str, *, must_stop: Callable[[], bool]) -> tuple[Plan, bool]:
         """Return the plan for the addition of a directory, and whether it is complete or was stopped.
@@ -166,7 +166,7 @@ class Indexer:
         if root in self._tracked_directories():
             raise ConflictError(f"{display(root)} is tracked already")
         require_not_reserved([root], self._policy.walk)
-        return self.directory_plans.plan_of_untracked(root, must_stop=must_stop)
+        return self.directory_plans.plan_untracked(root, must_stop=must_stop)
 
     def estimate_work(self, plans: Sequence[Plan]) -> WorkEstimate:
         """Estimate the work of a run: tokens to embed, in waiting chunks and in files to read, and pages for OCR."""
@@ -178,7 +178,7 @@ class Indexer:
             n_pages = snapshot.scans.counts(scope).n_waiting
             n_tokens = snapshot.embedding_queue.count_tokens(scope, waiting_only=built.embedding == current.embedding)
         n_tokens += sum(map(estimate_text_bytes, plans)) // BYTES_PER_TOKEN
-        cost = self._parts.recogniser().reading.cost(n_pages) if n_pages else ""
+        cost = self._parts.ocr_runner().reading.cost(n_pages) if n_pages else ""
         n_possible = sum(may_be_scanned(request.source.path) for plan in plans for request in plan.requests)
         return WorkEstimate(current.embedding, n_tokens, current.differences(built), n_pages, cost, n_possible)
 
@@ -200,7 +200,7 @@ class Indexer:
         with hold_write_lock(self._docstore, self._parts.lock_path, listener=listener, stop_reason=stop_reason):
             with self._docstore.snapshot() as snapshot:
                 tracked = snapshot.directories.all()
-                root = forgettable_path(path, snapshot)
+                root = resolve_forgettable_path(path, snapshot)
                 require_forgettable(root, self._policy.walk)
                 known = snapshot.files.within(root)
             self._vectorizer.merger.requeue_lost_vectors()
@@ -218,19 +218,19 @@ class Indexer:
                 transaction.pauses.end([root], by="")
                 transaction.runs.erase_details()
             self._docstore.maintenance.compact()
-            self._parts.recogniser().forget_unused()  # last: if it fails, nothing else is left to do
+            self._parts.ocr_runner().delete_unused_pages()  # last: if it fails, nothing else is left to do
         return sum(file.hash is not None for file in known.values())
 
     def _run_updates(self, updater: Updater, run: Run, roots: Sequence[FilePath], options: IndexOptions) -> None:
         plans: list[Plan] = []
         for root in roots:
             try:
-                plans.append(self.directory_plans.of(root, options, must_stop=lambda: run.must_stop))
+                plans.append(self.directory_plans.plan(root, options, must_stop=lambda: run.must_stop))
             except WalkStoppedError:
                 return
             except RootUnavailableError as error:
                 failure = FileFailure(root, Stage.WALK, error.message)
-                updater.state.count(unavailable_roots=(root,), failures=(failure,))
+                updater.state.add_to_report(unavailable_roots=(root,), failures=(failure,))
                 run.fail(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
         run.notice = self._notice_of_unavailable_services(plans, options, run.scope)
@@ -244,17 +244,17 @@ class Indexer:
         for directory_id, plan in directories:
             if len(plan.requests) >= max(_MIN_READ_TO_SETTLE, plan.n_unchanged // _MAX_UNCHANGED_PER_READ):
                 self._settle(directory_id, plan.directory, run)
-        paces: dict[Effort, Callable[[], Throttle]] = {
-            Effort.BACKGROUND: self._policy.background,
+        throttles: dict[Effort, Callable[[], Throttle]] = {
+            Effort.BACKGROUND: self._policy.background_throttle,
             Effort.FULL: Throttle,
         }
-        pace = paces.get(options.effort)
-        updater.complete(most_pages=options.most_pages, pace=pace() if pace else None)
+        throttle = throttles.get(options.effort)
+        updater.complete(most_pages=options.most_pages, throttle=throttle() if throttle else None)
 
     def _settle(self, directory_id: int, root: FilePath, run: Run) -> None:
         """Settle the directories whose files were read, so that searches need not compare these one by one."""
         with contextlib.suppress(WalkStoppedError, RootUnavailableError):
-            plan = self.directory_plans.of(root, IndexOptions(has_consent=True), must_stop=lambda: run.must_stop)
+            plan = self.directory_plans.plan(root, IndexOptions(has_consent=True), must_stop=lambda: run.must_stop)
             with self._docstore.transaction() as transaction:
                 transaction.directories.settle(directory_id, plan.settled)
 

@@ -36,8 +36,8 @@ class Merger:
         with self._docstore.snapshot() as snapshot:
             return vector_state(snapshot, self.place)
 
-    def check(self) -> None:
-        """Ensure that the vector store can take vectors.
+    def require_writable_store(self) -> None:
+        """Require that the vector store can be written to.
 
         Raises:
             VectorStoreError: it cannot be reached, or has other vectors.
@@ -129,8 +129,8 @@ class Merger:
                 transaction.vectors.publish_former(self.place, generation)
             store.discard_others(generation)
 
-    def clear(self, vector_set: VectorSet) -> None:
-        """Delete a vector set that answers nothing any more; an unreachable one is left alone."""
+    def delete_vector_set(self, vector_set: VectorSet) -> None:
+        """Delete a vector set that answers no searches any more, unless its store is unreachable."""
         with contextlib.suppress(VectorStoreError):
             self.store_of(vector_set).clear()
 
@@ -155,7 +155,7 @@ class SpaceSwitcher:
         self._docstore = docstore
         self._merger = merger
 
-    def adopt(self, space: EmbeddingSpace) -> None:
+    def set_or_check_space(self, space: EmbeddingSpace) -> None:
         """Store the space of the first vectors, and check that of all later ones.
 
         Raises:
@@ -196,7 +196,7 @@ class SpaceSwitcher:
                 )
             transaction.meta.set("fingerprint", fingerprint.to_json())
         if former is not None and current.space is not None:
-            self._merger.clear(current)
+            self._merger.delete_vector_set(current)
 
     def complete_switch(self, state: VectorState) -> VectorState:
         """Make the new vectors answer, and drop the former ones, if every chunk has a new one.
@@ -206,10 +206,10 @@ class SpaceSwitcher:
         if state.former is not None and state.n_waiting == state.n_refused:
             with self._docstore.transaction() as transaction:
                 transaction.vector_sets.end_switch()
-            self._merger.clear(state.former)
+            self._merger.delete_vector_set(state.former)
             return self._merger.state()
         if state.dropped is not None and self._merger.place is VectorPlace.EMBEDDED:
-            self._merger.clear(state.dropped)
+            self._merger.delete_vector_set(state.dropped)
         return state
 
 

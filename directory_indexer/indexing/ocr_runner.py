@@ -74,14 +74,14 @@ class OcrRunner:
         with self._docstore.snapshot() as snapshot:
             return snapshot.scans.counts(scope)
 
-    def n_read_ahead(self, scope: IndexScope = WHOLE_INDEX) -> int:
+    def count_pages_read_ahead(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Count the pages that were read while their documents, read by the next run, still wait for them."""
         if not self._read:
             return 0
         with self._docstore.snapshot() as snapshot:
             return sum(page.key in self._read for page in snapshot.scans.waiting(scope))
 
-    def try_again(self) -> None:
+    def requeue_unreadable_pages(self) -> None:
         """Queue pages again that another engine, or another version of it, could not read.
 
         Raises:
@@ -124,12 +124,12 @@ class OcrRunner:
         if failure is not None:
             raise failure
 
-    def prune(self) -> None:
+    def prune_cache(self) -> None:
         """Remove pages that no document has had for a while, and others if the cache is too large."""
         with self._docstore.snapshot() as snapshot:
             self._cache.prune(snapshot.scans.keys(), max_bytes=self._max_bytes)
 
-    def forget_unused(self) -> None:
+    def delete_unused_pages(self) -> None:
         """Remove all pages that no document has."""
         with self._docstore.snapshot() as snapshot:
             self._cache.keep_only(snapshot.scans.keys())

@@ -163,8 +163,8 @@ _RESUMED_OPTIONS = frozenset({"read_everything", "has_consent", "accepts_mounts"
 class IndexPolicy(NamedTuple):
     """The policy of an index; `batch_files` files are committed at a time.
 
-    `parse` builds the policy of parsing, which only a run with files to read needs. `background` returns the pace
-    of embedding that nobody waits for, `alongside` that of a process that also answers queries.
+    `parse` builds the policy of parsing, which only a run with files to read needs. `background_throttle` is for
+    embedding that nobody waits for, `polite_throttle` for a process that also answers queries.
     """
 
     walk: WalkPolicy
@@ -172,8 +172,8 @@ class IndexPolicy(NamedTuple):
     fingerprint: Fingerprint
     batch_files: int
     embedding: EmbeddingMode = EmbeddingMode.COMPLETE
-    background: Callable[[], Throttle] = Throttle
-    alongside: Callable[[], Throttle] = Throttle
+    background_throttle: Callable[[], Throttle] = Throttle
+    polite_throttle: Callable[[], Throttle] = Throttle
 
 
 class IndexParts(NamedTuple):
@@ -182,7 +182,7 @@ class IndexParts(NamedTuple):
     docstore: DocStore
     lock_path: Path
     vectorizer: Callable[[], Vectorizer]
-    recogniser: Callable[[], OcrRunner]
+    ocr_runner: Callable[[], OcrRunner]
     policy: Callable[[], IndexPolicy]
 
 
@@ -231,7 +231,7 @@ class IndexOptions(NamedTuple):
         return json.dumps({name: value for name, value in self._asdict().items() if name in _RESUMED_OPTIONS})
 
 
-def options_of(stored: Iterable[str]) -> IndexOptions:
+def merge_stored_options(stored: Iterable[str]) -> IndexOptions:
     """Return the combined options of resumed runs, whose paths are resolved already."""
     options = [json.loads(text) for text in stored]
     limits = [limit for option in options if isinstance(limit := option.get("most_pages"), int)]
@@ -245,15 +245,17 @@ def options_of(stored: Iterable[str]) -> IndexOptions:
 
 
 class RebuildPolicy:
-    """Adaptation of an index to the current settings."""
+    """Decides what a run rebuilds after the settings have changed, and prepares the index for it."""
 
     def __init__(self, parts: IndexParts) -> None:
         self._docstore = parts.docstore
         self._vectorizer = parts.vectorizer()
         self._policy = parts.policy()
 
-    def adopt(self, fingerprint: str | None, vector_places: Collection[VectorPlace], *, has_consent: bool) -> None:
-        """Prepare an index with this fingerprint, whose vectors are in these places, for the current settings.
+    def apply_settings(
+        self, fingerprint: str | None, vector_places: Collection[VectorPlace], *, has_consent: bool
+    ) -> None:
+        """Adapt an index with this fingerprint, and with vectors in these places, to the current settings.
 
         Raises:
             ConsentNeededError: much would be rebuilt without consent.

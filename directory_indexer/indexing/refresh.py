@@ -28,8 +28,8 @@ with lazily:
     from directory_indexer.indexing.updater import Updater
 
 
-class Freshness(NamedTuple):
-    """The result of a refresh: the number of files not indexed in their current state, and problems.
+class RefreshResult(NamedTuple):
+    """The result of a refresh: the number of files whose current state is not indexed, and problems.
 
     `cut_off_after` is the time that did not suffice to check everything. `is_watched` means that a watch indexes
     changes soon after, `is_arriving` that a run indexes the missing files now. `unread` are the tracked directories
@@ -87,17 +87,17 @@ class Refresher:
         self._read_in_background = read_in_background
         self._clock = clock
         self._lock = threading.Lock()
-        self._last: tuple[float, tuple[FilePath, ...], Freshness] = (0.0, (), Freshness())
+        self._last: tuple[float, tuple[FilePath, ...], RefreshResult] = (0.0, (), RefreshResult())
         self._skip_until = 0.0
 
-    def refresh(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+    def refresh(self, scope: Sequence[FilePath], *, seconds: float) -> RefreshResult:
         """Index changes in or around some places, or everywhere, as far as time permits."""
         freshness = self._refresh(scope, seconds, seconds)
         if not freshness.unread:
             return freshness
         return freshness._replace(is_arriving=not self._is_paused() and self._read_in_background(freshness.unread))
 
-    def refresh_watched(self, scope: Sequence[FilePath], *, seconds: float) -> Freshness:
+    def refresh_watched(self, scope: Sequence[FilePath], *, seconds: float) -> RefreshResult:
         """Do the same in watched directories, where changes are indexed within seconds anyway.
 
         If there is too much to check in a moment, watching must suffice, and the next check comes later.
@@ -105,13 +105,13 @@ class Refresher:
         """
         moment = min(seconds, _WATCHED_CHECK_SECONDS)
         if time.monotonic() < self._skip_until:
-            return Freshness(cut_off_after=moment, is_watched=True)
+            return RefreshResult(cut_off_after=moment, is_watched=True)
         freshness = self._refresh(scope, seconds, moment)
         if freshness.cut_off_after is not None:
             self._skip_until = time.monotonic() + _SLOW_ROOT_SKIP_SECONDS
         return freshness._replace(is_watched=True)
 
-    def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+    def _refresh(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> RefreshResult:
         requested_at = time.monotonic()
         with self._lock:
             # Of concurrent callers, those that waited reuse the result found meanwhile.
@@ -122,18 +122,18 @@ class Refresher:
                 self._last = (checked_at, tuple(scope), freshness)
         return freshness
 
-    def _plan_and_index(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> Freshness:
+    def _plan_and_index(self, scope: Sequence[FilePath], seconds: float, walk_seconds: float) -> RefreshResult:
         began = self._clock()
         roots, built = self._roots(scope)
         if built is None:
-            return Freshness()
+            return RefreshResult()
         plans: list[Plan] = []
         problems: list[str] = []
         cut_off_after = None
         planner = Plans(self._docstore, self._walk, recipe=built.recipe)
         for root in roots:
             try:
-                plan = planner.of(root, IndexOptions(), must_stop=lambda: self._clock() - began > walk_seconds)
+                plan = planner.plan(root, IndexOptions(), must_stop=lambda: self._clock() - began > walk_seconds)
                 plans.append(_restrict_to_scope(plan, scope))
             except WalkStoppedError:
                 cut_off_after = walk_seconds
@@ -141,7 +141,7 @@ class Refresher:
             except RootUnavailableError as error:
                 problems.append(f"a directory could not be looked through: {error.message}")
         changed = [plan for plan in plans if _count_changes(plan)]
-        freshness = Freshness(sum(map(_count_changes, changed)))
+        freshness = RefreshResult(sum(map(_count_changes, changed)))
         # Nearly always nothing has changed; then half of the modules of a policy are never loaded.
         if changed and built.to_json() == self._parts.policy().fingerprint.to_json():
             patience = _PATIENCE if _are_small(changed) and not self._is_paused() else 1
@@ -166,12 +166,12 @@ class Refresher:
         own = [root for root in near if not any(lies_in(root, directory) for directory in self._walk.own)]
         return own, Fingerprint.from_json(stored) if stored else None
 
-    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> Freshness:
+    def _index_changes(self, plans: Sequence[Plan], deadline: float) -> RefreshResult:
         """Index changes; return which files remain."""
         n_changes = sum(map(_count_changes, plans))
         if sum(plan.n_bytes for plan in plans) > _MAX_BYTES:
-            return Freshness(n_changes)
-        remaining = Freshness(n_changes, unread=tuple(plan.directory for plan in plans))
+            return RefreshResult(n_changes)
+        remaining = RefreshResult(n_changes, unread=tuple(plan.directory for plan in plans))
         if self._clock() > deadline:
             return remaining
         try:
@@ -179,13 +179,13 @@ class Refresher:
         except LockedError:
             return self._freshness_while_locked(remaining)
         except UnavailableError:
-            return Freshness(n_changes)
+            return RefreshResult(n_changes)
         if report.outcome is Outcome.COMPLETED:
-            return Freshness()
+            return RefreshResult()
         n_indexed = report.n_added + report.n_changed + report.n_moved + report.n_removed
         return remaining._replace(n_missing=max(n_changes - n_indexed, 1))
 
-    def _freshness_while_locked(self, remaining: Freshness) -> Freshness:
+    def _freshness_while_locked(self, remaining: RefreshResult) -> RefreshResult:
         """Return what remains while another run writes: it may read the same files, or give way to one that does."""
         with self._docstore.snapshot() as snapshot:
             runs = [run for run in snapshot.runs.latest(1) if run.outcome is None]

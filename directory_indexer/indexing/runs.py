@@ -21,7 +21,7 @@ from directory_indexer.core.kept_files import replace_file
 from directory_indexer.core.lock import WriteLock, write_lock
 from directory_indexer.core.paths import FilePath, display, file_path
 from directory_indexer.core.scratch import remove_abandoned, scratch_beside
-from directory_indexer.indexing.options import IndexOptions, options_of
+from directory_indexer.indexing.options import IndexOptions, merge_stored_options
 from directory_indexer.storage.documents import IndexScope
 from directory_indexer.storage.documents.runs import (
     Origin,
@@ -52,7 +52,7 @@ class StoppedWhileYieldingError(Exception):
 class Run:
     """A run in progress: its progress for the user and other processes, and whether it must stop.
 
-    It embeds and recognises only what lies in its `scope`, which grows by those of runs that it gave way to. After each
+    It embeds and recognises only what lies in its `scope`, which grows by those of runs that it yielded to. After each
     batch, `stop_reason` returns the outcome with which its caller wants it to end, or None; another process can request
     one, too. `must_stop` is whether there is one.
     """
@@ -146,26 +146,26 @@ class Run:
         return self._lock.is_wanted
 
     @property
-    def has_host_run(self) -> bool:
-        """Whether another run gave way to this one, and continues after it."""
+    def has_yielded_run(self) -> bool:
+        """Whether another run yielded to this one, and continues after it."""
         return self._lock.is_owed
 
     @property
-    def leaves_pages_to_host(self) -> bool:
-        """Whether the run that gave way to this one will recognise all waiting pages, including those of this one."""
-        if not self.has_host_run:
+    def leaves_pages_to_yielded_run(self) -> bool:
+        """Whether the run that yielded to this one will recognise all waiting pages, including those of this one."""
+        if not self.has_yielded_run:
             return False
         with self._docstore.snapshot() as snapshot:
             latest = snapshot.runs.latest(1)
         hosts = [run for run in latest if run.outcome is None and run.progress.phase is Phase.WAITING]
-        return any(options_of([run.options]).most_pages is None for run in hosts)
+        return any(merge_stored_options([run.options]).most_pages is None for run in hosts)
 
-    def hand_over(self) -> None:
-        """Add the scope of this run to the run that gave way to it, which embeds and recognises for both."""
+    def hand_over_scope(self) -> None:
+        """Add the scope of this run to the run that yielded to it, which embeds and recognises for both."""
         with self._docstore.transaction() as transaction:
             transaction.runs.hand_over(self._run_id)
 
-    def give_way(self) -> None:
+    def yield_lock(self) -> None:
         """Yield the write lock to waiting runs, and continue afterwards.
 
         Raises:
@@ -185,7 +185,7 @@ class Run:
         self._lock.give_way(while_waiting)
         with self._docstore.snapshot() as snapshot:
             self.scope = self.scope.plus(snapshot.runs.directories(self._run_id))
-        self._written_at = 0.0  # others see at once that it gives way again
+        self._written_at = 0.0  # others see at once that it yields again
         self.report(progress)
 
     def end(self, outcome: Outcome, message: str) -> None:
@@ -212,8 +212,8 @@ class Run:
         return self._requested
 
 
-class WriteTurn:
-    """The time until another run wants to write in place of this one."""
+class WriteSlot:
+    """A time slot in which a run writes, until another run waits for the write lock."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -222,9 +222,9 @@ class WriteTurn:
     def must_stop(self) -> bool:
         """Whether to let others write now, or to stop altogether.
 
-        A guest gives way to nobody: it could only continue after the run that gave way to it.
+        A run that another one yielded to yields to nobody: it could only continue after the run that yielded to it.
         """
-        self.is_over = self.is_over or (self._run.blocks_another_run and not self._run.has_host_run)
+        self.is_over = self.is_over or (self._run.blocks_another_run and not self._run.has_yielded_run)
         return self.is_over or self._run.must_stop
 
 
@@ -249,7 +249,7 @@ def hold_write_lock(
 ) -> Iterator[WriteLock]:
     """Hold the write lock; while another process has it, show the user which one.
 
-    Without `wait` it still waits for a run that gives way.
+    Without `wait` it still waits for a run that yields.
 
     Raises:
         LockedError: another process holds it, and this one stopped waiting.
@@ -374,7 +374,7 @@ class RunControl:
         with self._docstore().snapshot() as snapshot:
             return snapshot.pauses.all()
 
-    def resumption(self) -> ResumedWork:
+    def resumed_work(self) -> ResumedWork:
         """Return the work of a run that resumes all paused ones.
 
         Raises:
@@ -383,7 +383,7 @@ class RunControl:
         paused = self.paused()
         if not paused:
             raise ConflictError("no index run is paused", hint="dirindex index brings all directories up to date")
-        return ResumedWork(_directories(paused), options_of(run.options for run in paused))
+        return ResumedWork(_directories(paused), merge_stored_options(run.options for run in paused))
 
 
 def request_stop(database: Path, run_id: int, outcome: Outcome = Outcome.INTERRUPTED) -> None:

@@ -37,12 +37,12 @@ class FileUpdates:
         self._parts = parts
         self._docstore = parts.docstore
 
-    def read(self, paths: Iterable[FilePath], *, give_up: Callable[[], bool]) -> IndexReport:
+    def read(self, paths: Iterable[FilePath], *, must_stop_waiting: Callable[[], bool]) -> IndexReport:
         """Make files searchable by keyword, replacing their old text; missing files stay in the index.
 
         `paths` is iterated once the index is locked.
         """
-        with self._run(give_up, lambda: None) as run:
+        with self._run(must_stop_waiting, lambda: None) as run:
             updater = Updater(self._parts, run)
             directory_id, plan = self._plan_named_files(list(_existing_files(paths)))
             updater.words.update([(directory_id, plan)])
@@ -50,18 +50,18 @@ class FileUpdates:
                 transaction.directories.complete(directory_id)
             return updater.state.report._replace(outcome=run.outcome)
 
-    def remove(self, paths: Sequence[FilePath], *, give_up: Callable[[], bool]) -> None:
+    def remove(self, paths: Sequence[FilePath], *, must_stop_waiting: Callable[[], bool]) -> None:
         """Remove files from the index, with all their members."""
-        with self._hold_lock_until_given_up(give_up):
+        with self._hold_lock_until_given_up(must_stop_waiting):
             for batch in batched(paths, _FILES_PER_BATCH):
                 with self._docstore.transaction() as transaction:
                     transaction.files.remove(batch)
 
-    def take_over(self, directory: FilePath) -> None:
-        """Remove a tracked directory that has moved from the index; vectors of its texts are reused."""
+    def remove_moved_directory(self, directory: FilePath) -> None:
+        """Remove from the index a tracked directory that has moved; the vectors of its texts are reused."""
         with self._docstore.snapshot() as snapshot:
             paths = list(snapshot.files.within(directory))
-        self.remove(paths, give_up=lambda: False)
+        self.remove(paths, must_stop_waiting=lambda: False)
         with self._hold_lock_until_given_up(lambda: False):
             with self._docstore.snapshot() as snapshot:
                 directory_id = snapshot.directories.all().get(directory)
@@ -69,7 +69,9 @@ class FileUpdates:
                 with self._docstore.transaction() as transaction:
                     transaction.directories.remove(directory_id)
 
-    def complete(self, *, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> IndexReport:
+    def complete(
+        self, *, must_stop_waiting: Callable[[], bool], stop_reason: Callable[[], Outcome | None]
+    ) -> IndexReport:
         """Recognise scanned pages, and embed everything in the directory, until it is time to stop.
 
         While a run is paused, it does nothing.
@@ -77,15 +79,15 @@ class FileUpdates:
         with self._docstore.snapshot() as snapshot:
             if snapshot.pauses.all():
                 return IndexReport(outcome=Outcome.PAUSED)
-        with self._run(give_up, stop_reason) as run:
+        with self._run(must_stop_waiting, stop_reason) as run:
             updater = Updater(self._parts, run)
             with contextlib.suppress(StoppedWhileYieldingError):
-                updater.complete(most_pages=None, pace=self._parts.policy().alongside())
+                updater.complete(most_pages=None, throttle=self._parts.policy().polite_throttle())
             return updater.state.report._replace(outcome=run.outcome)
 
     @contextlib.contextmanager
-    def _run(self, give_up: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> Iterator[Run]:
-        with self._hold_lock_until_given_up(give_up) as lock:
+    def _run(self, must_stop_waiting: Callable[[], bool], stop_reason: Callable[[], Outcome | None]) -> Iterator[Run]:
+        with self._hold_lock_until_given_up(must_stop_waiting) as lock:
             self._store_fingerprint_if_new()
             with recorded_run(
                 self._docstore, self._request, lock=lock, listener=lambda _: None, stop_reason=stop_reason
@@ -93,8 +95,10 @@ class FileUpdates:
                 self._parts.vectorizer().merger.requeue_lost_vectors()
                 yield run
 
-    def _hold_lock_until_given_up(self, give_up: Callable[[], bool]) -> contextlib.AbstractContextManager[WriteLock]:
-        stop_reason = lambda: Outcome.INTERRUPTED if give_up() else None  # noqa: E731 - as `writing` asks
+    def _hold_lock_until_given_up(
+        self, must_stop_waiting: Callable[[], bool]
+    ) -> contextlib.AbstractContextManager[WriteLock]:
+        stop_reason = lambda: Outcome.INTERRUPTED if must_stop_waiting() else None  # noqa: E731 - as `writing` asks
         return hold_write_lock(self._docstore, self._parts.lock_path, stop_reason=stop_reason)
 
     def _store_fingerprint_if_new(self) -> None:
@@ -102,7 +106,7 @@ class FileUpdates:
         with self._docstore.snapshot() as snapshot:
             fingerprint, places = snapshot.meta.get("fingerprint"), frozenset(snapshot.vector_sets.generations())
         if fingerprint is None:
-            RebuildPolicy(self._parts).adopt(None, places, has_consent=False)
+            RebuildPolicy(self._parts).apply_settings(None, places, has_consent=False)
 
     def _plan_named_files(self, sources: Sequence[SourceFile]) -> tuple[int, Plan]:
         with self._docstore.transaction() as transaction:

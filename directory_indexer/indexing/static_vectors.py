@@ -46,7 +46,9 @@ class StaticVectorizer:
         self._docstore = docstore
         self._training = training
 
-    def cover(self, scope: IndexScope = WHOLE_INDEX, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
+    def add_missing(
+        self, scope: IndexScope = WHOLE_INDEX, *, must_stop: Callable[[], bool] = lambda: False
+    ) -> Iterator[int]:
         """Compute missing static vectors of waiting chunks; each step yields the number of chunks.
 
         With a new model, covered chunks that wait outside the scope are covered again.

@@ -132,13 +132,13 @@ class Status:
         """Return the run that is in progress, in whichever process."""
         return self._running_run(self.runs(_MAX_CONCURRENT_RUNS))
 
-    def count_embeddable_now(self, scope: IndexScope) -> tuple[int, str | None]:
-        """Return the number of chunks that wait for vectors and may get them now, and the fingerprint of the index."""
+    def count_embeddable_chunks(self, scope: IndexScope) -> tuple[int, str | None]:
+        """Return the number of chunks without vectors that can be embedded now, and the fingerprint of the index."""
         with self._docstore().snapshot() as snapshot:
             n_chunks = 0 if snapshot.pauses.all() else snapshot.embedding_queue.count_embeddable(scope)
             return n_chunks, snapshot.meta.get("fingerprint")
 
-    def unended(self) -> tuple[RunRecord, ...]:
+    def unfinished_runs(self) -> tuple[RunRecord, ...]:
         """Return the runs in progress: the one that writes, and those that yielded to it."""
         return tuple(run for run in self.runs(_MAX_CONCURRENT_RUNS) if run.outcome is None) if self.is_locked() else ()
 
@@ -149,10 +149,10 @@ class Status:
     def summary(self) -> IndexSummary:
         """Return what answers are drawn from now."""
         with self._docstore().snapshot() as snapshot:
-            return self.checked(snapshot.overview.summary())
+            return self.correct_running_state(snapshot.overview.summary())
 
-    def checked(self, summary: IndexSummary) -> IndexSummary:
-        """Return a summary whose `is_running` is false if no process holds the lock."""
+    def correct_running_state(self, summary: IndexSummary) -> IndexSummary:
+        """Correct a summary: `is_running` becomes false if no process holds the write lock."""
         return summary._replace(is_running=summary.is_running and is_locked(self._lock_path))
 
     def _waiting(self, snapshot: Snapshot, scope: IndexScope) -> WaitingVectors:

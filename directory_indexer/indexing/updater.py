@@ -17,11 +17,11 @@ from directory_indexer.core.errors import DirIndexError, PageCacheError, Provide
 from directory_indexer.core.files import FileFailure, SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
-from directory_indexer.indexing.file_batches import Batch, RunCounters
+from directory_indexer.indexing.file_batches import FileBatch, RunCounters
 from directory_indexer.indexing.options import IndexParts, Throttle
 from directory_indexer.indexing.planner import Plan
 from directory_indexer.indexing.report import IndexReport
-from directory_indexer.indexing.runs import Run, WriteTurn
+from directory_indexer.indexing.runs import Run, WriteSlot
 from directory_indexer.parsing.outcomes import MemberOutcomes, ParsedFile, ParseOutcome, ParseRequest
 from directory_indexer.storage.documents.file_writes import FileLocation
 from directory_indexer.storage.documents.runs import Phase, RunProgress
@@ -49,21 +49,21 @@ class Updater:
 
     def __init__(self, parts: IndexParts, run: Run, *, is_wary: bool = False) -> None:
         self.state = RunState(parts, run)
-        self.words = WordPhase(self.state, is_wary=is_wary)
-        self._pages = PagePhase(self.state, self.words)
-        self._meaning = MeaningPhase(self.state)
+        self.words = KeywordPhase(self.state, is_wary=is_wary)
+        self._pages = OcrPhase(self.state, self.words)
+        self._meaning = EmbeddingPhase(self.state)
 
-    def complete(self, *, most_pages: int | None, pace: Throttle | None) -> None:
-        """Recognise scanned pages, and embed all chunks in the scope of the run; without a pace, others embed.
+    def complete(self, *, most_pages: int | None, throttle: Throttle | None) -> None:
+        """Recognise scanned pages, and embed all chunks in the scope of the run; without a throttle, others embed.
 
         Before that, static vectors make waiting chunks searchable. It ends when all is searchable by meaning, a service
         fails, or the run must stop.
         """
         if self.state.mode is not EmbeddingMode.OFF:
-            self._meaning.cover()
+            self._meaning.add_static_vectors()
         read_pages = partial(self._pages.read, most_pages=most_pages)
         read_pages()
-        self._meaning.update(pace, after_giving_way=read_pages)
+        self._meaning.update(throttle, after_yielding=read_pages)
 
 
 class RunState:
@@ -73,7 +73,7 @@ class RunState:
         self.run = run
         self.docstore = parts.docstore
         self.vectorizer = parts.vectorizer()
-        self.recogniser = parts.recogniser
+        self.ocr_runner = parts.ocr_runner
         self.policy = parts.policy()
         self.mode = self.policy.embedding
         self.recipe = self.policy.fingerprint.recipe
@@ -89,16 +89,16 @@ class RunState:
         sums: dict[str, Any] = {name: getattr(self.progress, name) + count for name, count in counts.items()}
         self.progress = self.progress._replace(**sums)
 
-    def show(self, **values: Any) -> None:
+    def publish(self, **values: Any) -> None:
         """Publish the progress, after setting some of its values."""
         self.progress = self.progress._replace(**values)
         self.run.report(self.progress)
 
-    def count(self, **more: Any) -> None:
+    def add_to_report(self, **more: Any) -> None:
         """Add to the report."""
         self.report = self.report.plus(**more)
 
-    def attempt(self, work: Callable[[], None]) -> None:
+    def try_optional_step(self, work: Callable[[], None]) -> None:
         """Do work that needs a service or a store of its own; if that fails, its results stay, and the rest waits."""
         try:
             work()
@@ -117,7 +117,7 @@ class RunState:
             return snapshot.meta.get("fingerprint")
 
 
-class WordPhase:
+class KeywordPhase:
     """Makes files searchable by keyword."""
 
     def __init__(self, state: RunState, *, is_wary: bool) -> None:
@@ -150,7 +150,7 @@ class WordPhase:
         for gone in batched((*plan.removed, *plan.resolved), state.policy.batch_files):
             with state.docstore.transaction() as transaction:
                 n_members = transaction.files.remove(gone)
-            state.count(n_removed=n_members)
+            state.add_to_report(n_removed=n_members)
         with state.docstore.transaction() as transaction:
             transaction.directories.set_mounts(directory_id, plan.mounts)
             for skipped in plan.skipped:
@@ -171,9 +171,9 @@ class WordPhase:
             n_failed=state.report.n_failed,
         )
         if requests:
-            state.show()
+            state.publish()
         requests = [request for id_, plan in plans for request in self._share_texts(id_, plan, counters)]
-        batch = Batch(directory_ids, recipe=state.recipe)
+        batch = FileBatch(directory_ids, recipe=state.recipe)
         for result in self._parse(requests):
             if isinstance(result, MemberOutcomes):
                 state.report = counters.with_members(state.report, result)
@@ -196,7 +196,7 @@ class WordPhase:
                 state.report = counters.with_shared(state.report, file)
             if shared:
                 state.advance(files_done=len(shared), bytes_done=sum(file.source.size for file in shared))
-                state.show()
+                state.publish()
             yield from rest
 
     def read_again(self, documents: Sequence[DocumentToRead]) -> None:
@@ -204,40 +204,40 @@ class WordPhase:
         state = self._state
         directory_ids = {document.request.source.path: document.directory_id for document in documents}
         skipped = {document.request.source.path for document in documents if document.was_skipped}
-        batch = Batch(directory_ids, recipe=state.recipe)
+        batch = FileBatch(directory_ids, recipe=state.recipe)
         for result in self._parse([document.request for document in documents]):
             if isinstance(result, MemberOutcomes):
                 batch.add_members(result)
                 continue
             batch.add(result)
             if isinstance(result, ParsedFile):
-                state.count(n_chunks=len(result.chunks))
+                state.add_to_report(n_chunks=len(result.chunks))
                 if result.source.path in skipped:
                     state.report = state.report.plus_skipped(Counter({SkipReason.NO_TEXT: -1})).plus(n_added=1)
             elif isinstance(result, FileFailure):
-                state.count(failures=(result,))
+                state.add_to_report(failures=(result,))
         self._write_batch(batch)
 
     def _parse(self, requests: Sequence[ParseRequest]) -> Iterator[ParseOutcome | MemberOutcomes]:
         if requests:
             yield from parse_all(requests, self._parse_policy(), must_stop=self._state.must_stop)
 
-    def _is_full(self, batch: Batch) -> bool:
+    def _is_full(self, batch: FileBatch) -> bool:
         most_chunks = _BATCH_CHUNKS if batch.seconds >= _BATCH_SECONDS else _MAX_BATCH_CHUNKS
         return batch.n_files >= self._state.policy.batch_files or batch.n_chunks >= most_chunks
 
-    def _write_batch(self, batch: Batch) -> None:
+    def _write_batch(self, batch: FileBatch) -> None:
         if batch.n_files:
             with self._state.docstore.transaction() as transaction:
                 n_gone = batch.write(transaction)
-            self._state.count(n_removed=n_gone)
-        self._state.show()
+            self._state.add_to_report(n_removed=n_gone)
+        self._state.publish()
 
 
-class PagePhase:
+class OcrPhase:
     """Recognises scanned pages, and has their documents read again."""
 
-    def __init__(self, state: RunState, words: WordPhase) -> None:
+    def __init__(self, state: RunState, words: KeywordPhase) -> None:
         self._state = state
         self._words = words
 
@@ -252,46 +252,46 @@ class PagePhase:
         has_failed = counts.n_failed > state.report.n_pages_unreadable
         # Otherwise the OCR modules are not loaded, which takes 30 ms.
         if counts.n_waiting > state.report.n_pages_waiting or has_failed:
-            self._read(state.recogniser(), most_pages, try_again=has_failed and most_pages != 0)
+            self._read(state.ocr_runner(), most_pages, try_again=has_failed and most_pages != 0)
 
-    def _read(self, recogniser: OcrRunner, most_pages: int | None, *, try_again: bool) -> None:
+    def _read(self, ocr_runner: OcrRunner, most_pages: int | None, *, try_again: bool) -> None:
         state, scope = self._state, self._state.run.scope
         if try_again:
-            state.attempt(recogniser.try_again)
-        counts = recogniser.counts(scope)
+            state.try_optional_step(ocr_runner.requeue_unreadable_pages)
+        counts = ocr_runner.counts(scope)
         n_read_ahead = 0
         if counts.n_waiting and not state.must_stop():
-            if state.run.leaves_pages_to_host:
-                state.run.hand_over()  # the run that gave way to this one reads the pages of both, and soon
+            if state.run.leaves_pages_to_yielded_run:
+                state.run.hand_over_scope()  # the run that yielded to this one reads the pages of both, and soon
             else:
-                state.attempt(partial(self._recognise, recogniser, most_pages))
-                state.attempt(recogniser.prune)
+                state.try_optional_step(partial(self._recognise, ocr_runner, most_pages))
+                state.try_optional_step(ocr_runner.prune_cache)
             scope = state.run.scope
-            counts, n_read_ahead = recogniser.counts(scope), recogniser.n_read_ahead(scope)
+            counts, n_read_ahead = ocr_runner.counts(scope), ocr_runner.count_pages_read_ahead(scope)
         n_waiting = counts.n_waiting - n_read_ahead
         state.report = state.report._replace(
             n_pages_waiting=n_waiting,
             n_pages_unreadable=counts.n_failed,
-            ocr_advice=recogniser.reading.advice() if n_waiting else "",
+            ocr_advice=ocr_runner.reading.advice() if n_waiting else "",
         )
 
-    def _recognise(self, recogniser: OcrRunner, most_pages: int | None) -> None:
+    def _recognise(self, ocr_runner: OcrRunner, most_pages: int | None) -> None:
         """Recognise waiting pages, and let waiting runs write in between."""
         state = self._state
         fingerprint, n_asked = state.fingerprint(), 0
         while fingerprint == state.fingerprint():
-            turn = WriteTurn(state.run)
+            turn = WriteSlot(state.run)
             most = most_pages and max(most_pages - n_asked, 0)
-            n_asked += self._recognise_in(turn, recogniser, most)
+            n_asked += self._recognise_in(turn, ocr_runner, most)
             if not turn.is_over or state.must_stop():
                 return
-            state.run.give_way()
+            state.run.yield_lock()
 
-    def _recognise_in(self, turn: WriteTurn, recogniser: OcrRunner, most_pages: int | None) -> int:
+    def _recognise_in(self, turn: WriteSlot, ocr_runner: OcrRunner, most_pages: int | None) -> int:
         """Recognise pages until others want to write; return how many pages were sent to the engine."""
         state = self._state
         n_asked, refusals = 0, Counter(dict(state.report.ocr_refusals))
-        for step in recogniser.recognise_pages(state.run.scope, most_pages=most_pages, must_stop=turn.must_stop):
+        for step in ocr_runner.recognise_pages(state.run.scope, most_pages=most_pages, must_stop=turn.must_stop):
             n_asked += step.n_asked
             state.report = state.report._replace(ocr_usage=step.usage)
             if step.refusal:
@@ -302,56 +302,56 @@ class PagePhase:
                 total = state.progress.pages_done + step.n_pages_total
                 state.progress = state.progress._replace(phase=Phase.RECOGNISING, pages_total=total)
             state.advance(pages_done=step.n_pages)
-            state.count(n_pages=step.n_read)
-            state.show()
+            state.add_to_report(n_pages=step.n_read)
+            state.publish()
         return n_asked
 
 
-class MeaningPhase:
+class EmbeddingPhase:
     """Makes chunks searchable by meaning."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
         self._vectorizer = state.vectorizer
 
-    def cover(self) -> None:
+    def add_static_vectors(self) -> None:
         """Compute static vectors of waiting chunks, unless these are so few that the model is as quick."""
         state = self._state
         total = state.n_waiting()
         if total < _MIN_WAITING_FOR_STATIC or state.must_stop():
             return
-        state.show(phase=Phase.COVERING, chunks_total=total)
-        for n_chunks in self._vectorizer.first_pass.cover(state.run.scope, must_stop=state.must_stop):
+        state.publish(phase=Phase.COVERING, chunks_total=total)
+        for n_chunks in self._vectorizer.first_pass.add_missing(state.run.scope, must_stop=state.must_stop):
             # Chunks outside the scope that are covered again are not counted.
-            state.show(chunks_done=min(state.progress.chunks_done + n_chunks, total))
+            state.publish(chunks_done=min(state.progress.chunks_done + n_chunks, total))
         state.progress = state.progress._replace(chunks_done=0, chunks_total=0)
 
-    def update(self, pace: Throttle | None, *, after_giving_way: Callable[[], None]) -> None:
-        """Use the vectors that searches computed, and embed the rest if wanted; without a pace, others do it.
+    def update(self, throttle: Throttle | None, *, after_yielding: Callable[[], None]) -> None:
+        """Use the vectors that searches computed, and embed the rest if wanted; without a throttle, others do it.
 
         After giving way, changes by others are completed first.
         """
         state = self._state
-        state.attempt(self._update_cluster)
+        state.try_optional_step(self._update_cluster)
         n_waiting = state.n_waiting()
         state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
             if state.mode is EmbeddingMode.ON_DEMAND:
-                pace_or_full = pace or Throttle()
-                self._at_pace(pace_or_full, partial(self._improve_static_vectors, pace_or_full))
-            state.attempt(self._take_vectors_of_searches)
+                on_demand_throttle = throttle or Throttle()
+                self._embed_throttled(on_demand_throttle, partial(self._improve_static_vectors, on_demand_throttle))
+            state.try_optional_step(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
-        if n_waiting and state.mode is EmbeddingMode.COMPLETE and pace is not None and not state.must_stop():
-            if state.run.has_host_run:
-                state.run.hand_over()  # the run that gave way to this one embeds for both, and soon
+        if n_waiting and state.mode is EmbeddingMode.COMPLETE and throttle is not None and not state.must_stop():
+            if state.run.has_yielded_run:
+                state.run.hand_over_scope()  # the run that yielded to this one embeds for both, and soon
             else:
-                embed = partial(self._embed_in_turns, pace, after_giving_way)
-                state.attempt(partial(self._at_pace, pace, embed))
+                embed = partial(self._embed_in_turns, throttle, after_yielding)
+                state.try_optional_step(partial(self._embed_throttled, throttle, embed))
                 n_tokens, n_truncated = self._vectorizer.usage
-                state.count(n_tokens=n_tokens, n_truncated=n_truncated)
+                state.add_to_report(n_tokens=n_tokens, n_truncated=n_truncated)
         self._publish()
 
-    def _improve_static_vectors(self, pace: Throttle) -> None:
+    def _improve_static_vectors(self, throttle: Throttle) -> None:
         """Learn from more texts, unless another run waits."""
         state, static_vectors = self._state, self._vectorizer.first_pass
         n_texts = static_vectors.n_texts_to_learn()
@@ -361,8 +361,8 @@ class MeaningPhase:
         state.show(chunks_done=0, chunks_total=n_texts)
         for n_embedded in static_vectors.improve(n_texts, must_stop=turn.must_stop):
             state.show(chunks_done=state.progress.chunks_done + n_embedded)
-            while pace.pauses() and not turn.must_stop():
-                pace.rest()
+            while throttle.must_pause() and not turn.must_stop():
+                throttle.sleep()
         state.progress = before
 
     def _publish(self) -> None:
@@ -372,53 +372,53 @@ class MeaningPhase:
         if vectors.n_waiting == vectors.n_refused:
             self._vectorizer.drop_temporary_vectors()
         vectors = self._vectorizer.spaces.complete_switch(vectors)
-        state.show(phase=Phase.MERGING)
-        state.attempt(partial(merger.merge_if_enough, vectors))
-        state.attempt(merger.repair_tags)
-        state.attempt(self._update_cluster)
+        state.publish(phase=Phase.MERGING)
+        state.try_optional_step(partial(merger.merge_if_enough, vectors))
+        state.try_optional_step(merger.repair_tags)
+        state.try_optional_step(self._update_cluster)
         with state.docstore.snapshot() as snapshot:
             n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
             are_covered = snapshot.static_vectors.has_any()
-        state.count(n_pending=n_pending)
+        state.add_to_report(n_pending=n_pending)
         state.report = state.report._replace(are_pending_covered=are_covered)
 
     def _update_cluster(self) -> None:
         self._vectorizer.cluster.update(must_stop=self._state.must_stop)
 
     def _take_vectors_of_searches(self) -> None:
-        n_chunks = self._vectorizer.take_over(self._state.run.scope)
-        self._state.count(n_reused=n_chunks)
+        n_chunks = self._vectorizer.store_search_vectors(self._state.run.scope)
+        self._state.add_to_report(n_reused=n_chunks)
         self._state.advance(chunks_done=n_chunks)
 
-    def _at_pace(self, pace: Throttle, embed: Callable[[], None]) -> None:
-        """Embed at a pace, and publish its notice."""
+    def _embed_throttled(self, throttle: Throttle, embed: Callable[[], None]) -> None:
+        """Embed under a throttle, and publish its notice."""
         run = self._state.run
         notice = run.notice
-        pace.begin()
+        throttle.begin()
         try:
-            run.notice = pace.notice or notice
+            run.notice = throttle.notice or notice
             embed()
         finally:
-            pace.end()
+            throttle.end()
             run.notice = notice
 
-    def _embed_in_turns(self, pace: Throttle, after_giving_way: Callable[[], None]) -> None:
+    def _embed_in_turns(self, throttle: Throttle, after_yielding: Callable[[], None]) -> None:
         """Embed, and let waiting runs write between batches; first improve what finds the chunks that wait."""
         state, run = self._state, self._state.run
-        self._improve_static_vectors(pace)
+        self._improve_static_vectors(throttle)
         fingerprint = state.fingerprint()
         while fingerprint == state.fingerprint():
-            state.show()
-            turn = WriteTurn(run)
-            for step in self._vectorizer.embed_pending(run.scope, must_stop=turn.must_stop, pace=pace):
-                run.notice = pace.notice or run.notice
-                state.count(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
+            state.publish()
+            turn = WriteSlot(run)
+            for step in self._vectorizer.embed_pending(run.scope, must_stop=turn.must_stop, throttle=throttle):
+                run.notice = throttle.notice or run.notice
+                state.add_to_report(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
                 state.advance(chunks_done=step.n_chunks)
-                state.show()
+                state.publish()
             if not turn.is_over or run.must_stop:
                 return
-            run.give_way()
-            after_giving_way()
+            run.yield_lock()
+            after_yielding()
             total = state.progress.chunks_done + state.n_waiting()
             state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=total)
 

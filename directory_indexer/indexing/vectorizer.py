@@ -76,7 +76,7 @@ class Vectorizer:
         self.usage = EmbeddingUsage()
         self._searched_paths: set[FilePath] = set()
 
-    def take_over(self, scope: IndexScope = WHOLE_INDEX) -> int:
+    def store_search_vectors(self, scope: IndexScope = WHOLE_INDEX) -> int:
         """Store the vectors that searches computed of waiting chunks; return their number.
 
         Raises:
@@ -92,7 +92,7 @@ class Vectorizer:
             computed = snapshot.search_vectors.of_texts(space.name, hashes, dimensions=space.dimensions)
             chunks = [chunk for chunk in chunks if chunk.text_hash in computed]
         if chunks:
-            self.spaces.adopt(space)
+            self.spaces.set_or_check_space(space)
         with self._docstore.transaction() as transaction:
             transaction.vectors.put([_embedded_chunk(chunk, computed[chunk.text_hash]) for chunk in chunks])
             transaction.search_vectors.drop_unneeded(space.name)
@@ -104,11 +104,11 @@ class Vectorizer:
         scope: IndexScope = WHOLE_INDEX,
         *,
         must_stop: Callable[[], bool] = lambda: False,
-        pace: Throttle = _NO_THROTTLE,
+        throttle: Throttle = _NO_THROTTLE,
     ) -> Iterator[EmbeddingStep]:
         """Embed waiting chunks, those likely to be searched for first; yield the result of each batch once stored.
 
-        In a pause of its pace the steps are empty. When it must stop, it waits for the embedder;
+        In a pause of its throttle the steps are empty. When it must stop, it waits for the embedder;
         called again it continues.
 
         Raises:
@@ -117,19 +117,19 @@ class Vectorizer:
         """
         if not self.n_waiting(scope):
             return
-        while pace.pauses() and not must_stop():  # before the model takes memory
-            pace.rest()
+        while throttle.pauses() and not must_stop():  # before the model takes memory
+            throttle.rest()
             yield EmbeddingStep()
         if must_stop():
             return
         limit_malloc_arenas()
         embedder = self._embedder()
-        self.spaces.adopt(embedder.space)
+        self.spaces.set_or_check_space(embedder.space)
         used_before = embedder.usage
         try:
             with contextlib.closing(InFlightBatches(embedder)) as in_flight:
-                batch_size = pace.batch_size(embedder.batch_size)
-                yield from self._embed_batches(in_flight, self._batches(scope, batch_size), must_stop, pace)
+                batch_size = throttle.batch_size(embedder.batch_size)
+                yield from self._embed_batches(in_flight, self._batches(scope, batch_size), must_stop, throttle)
                 in_flight.raise_failure()
         finally:
             used = (now - before for now, before in zip(embedder.usage, used_before, strict=True))
@@ -156,16 +156,16 @@ class Vectorizer:
         return [rows[start : start + size] for start in range(0, len(rows), size)]
 
     def _embed_batches(
-        self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], pace: Throttle
+        self, in_flight: InFlightBatches, batches: list[list[int]], must_stop: Callable[[], bool], throttle: Throttle
     ) -> Iterator[EmbeddingStep]:
         batches.reverse()
         while True:
-            while batches and in_flight.has_room and not must_stop() and not pace.pauses():
+            while batches and in_flight.has_room and not must_stop() and not throttle.pauses():
                 yield self._send_batch(in_flight, batches.pop())
             if not in_flight.is_busy:
                 if not batches or in_flight.has_failed or must_stop():
                     return
-                pace.rest()
+                throttle.rest()
                 yield EmbeddingStep()
             for batch_in_flight, vectors, reasons in in_flight.completed_batches(must_stop):
                 yield self._store_vectors(batch_in_flight, vectors, reasons)
@@ -189,7 +189,7 @@ class Vectorizer:
         if reused:
             with self._docstore.transaction() as transaction:
                 transaction.vectors.put(reused)
-        in_flight.send([chunk for chunk in batch if chunk.text_hash not in known])
+        in_flight.submit([chunk for chunk in batch if chunk.text_hash not in known])
         return EmbeddingStep(n_reused=len(reused))
 
     def _find_reusable_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
@@ -246,5 +246,5 @@ def check_services(embedders: Embedders, vectorizer: Vectorizer) -> None:
     if embedders.configured.provider != "embedded":
         embedder = embedders.current()
         embedder.check()
-        vectorizer.spaces.adopt(embedder.space)
-    vectorizer.merger.check()
+        vectorizer.spaces.set_or_check_space(embedder.space)
+    vectorizer.merger.require_writable_store()

@@ -50,7 +50,7 @@ class AdminJobs:
 
     def optimize(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Check and repair an index, and compact it."""
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             before = _index_bytes(opened.app)
             repaired: list[str] = []
             for finding in (*_repair_when_unlocked(opened.app, report_progress), *repair_documents(opened)):
@@ -73,13 +73,13 @@ class AdminJobs:
         job.is_reported = True
         if run.state != Outcome.COMPLETED:
             raise DirIndexError(run.message or f"the index run ended: {run.state}")
-        with self._collections.using(collection) as opened:
-            opened.queue.refreshed(opened.documents.all())
+        with self._collections.opened(collection) as opened:
+            opened.queue.current_states_of(opened.documents.all())
         return {"run": run.id, "counts": dict(run.counts or {})}
 
     def purge(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Remove deleted data for good: from the index, the disk, and the stored responses to repeated requests."""
-        with self._collections.using(collection) as opened:
+        with self._collections.opened(collection) as opened:
             report_progress("documents that are being deleted")
             opened.queue.recover()
             _compact_when_unlocked(opened.app, report_progress)

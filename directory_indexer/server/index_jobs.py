@@ -340,15 +340,15 @@ class CollectionJobs:
 
     def _make_index_jobs(self, name: CollectionName) -> IndexJobs:
         def runs(limit: int) -> tuple[RunRecord, ...]:
-            with self._collections.using(name) as opened:
+            with self._collections.opened(name) as opened:
                 return opened.app.status.runs(limit)
 
         def running() -> RunRecord | None:
-            with self._collections.using(name) as opened:
+            with self._collections.opened(name) as opened:
                 return opened.app.status.running()
 
         def is_locked() -> bool:
-            with self._collections.using(name) as opened:
+            with self._collections.opened(name) as opened:
                 return opened.app.status.is_locked()
 
         command = self._command(config_of_collection(self._collections.app.loaded, name))

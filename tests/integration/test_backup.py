@@ -89,7 +89,7 @@ def contents(team: Team) -> dict[str, Any]:
     """Give what everybody can see of all collections, wherever they lie."""
     found: dict[str, Any] = {}
     for name in team.collections.names():
-        listed = team.collections.look_at(name)
+        listed = team.collections.get(name)
         found[name] = (listed.description, listed.documents, listed.index.n_files, listed.index.n_chunks)
         for document in team.verbs.documents(name).documents:
             text = Path(team.verbs.original(name, document.doc_id).path).read_text(encoding="utf-8")
@@ -103,7 +103,7 @@ def contents(team: Team) -> dict[str, Any]:
 def problems(team: Team) -> list[str]:
     found = []
     for name in team.collections.names():
-        with team.collections.using(name) as opened:
+        with team.collections.opened(name) as opened:
             found += [
                 one.message
                 for one in (*opened.app.doctor.check(), *document_findings(opened))
@@ -114,14 +114,14 @@ def problems(team: Team) -> list[str]:
 
 def complete(team: Team) -> None:
     for name in team.collections.names():
-        with team.collections.using(name) as opened:
+        with team.collections.opened(name) as opened:
             opened.queue.make_keyword_searchable()
             opened.queue.complete()
 
 
 def test_a_backup_counts_what_is_indexed_and_what_it_takes_on_the_disk(team: Team, tmp_path: Path) -> None:
     report = back_up(team.app, team.collections, tmp_path / "backup", report_progress=silent)
-    listed = [team.collections.look_at(name) for name in team.collections.names()]
+    listed = [team.collections.get(name) for name in team.collections.names()]
     assert report.n_indexed == sum(one.index.n_files for one in listed) > 0
     assert report.n_documents == sum(sum(one.documents.values()) for one in listed)
     on_disk = sum(path.stat().st_blocks * 512 for path in (tmp_path / "backup").rglob("*") if path.is_file())
@@ -129,7 +129,7 @@ def test_a_backup_counts_what_is_indexed_and_what_it_takes_on_the_disk(team: Tea
 
 
 def test_doctor_tells_vectors_in_the_store_from_those_that_wait_in_the_database(team: Team) -> None:
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         store, agreement = (one.message for one in opened.app.doctor.check() if one.check == "Qdrant")
     assert store == "the embedded engine keeps no files yet; the database keeps the first passages"
     assert re.fullmatch(
@@ -217,7 +217,7 @@ class Crowd:
                 self._team.verbs.delete("birds", self._team.verbs.documents("birds").documents[0].doc_id)
 
     def _embed(self, _: int) -> None:
-        with self._team.collections.using("birds") as opened:
+        with self._team.collections.opened("birds") as opened:
             opened.queue.complete()
 
 
@@ -368,7 +368,7 @@ def test_what_does_not_fit_together_is_found_and_mended(team: Team) -> None:
     stray = team.data_dir / "team/collections/birds/documents/zz/zzzz/stray.md"
     stray.parent.mkdir(parents=True)
     stray.write_text("A stray text.", encoding="utf-8")
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         found = [one.message for one in document_findings(opened) if one.verdict is Verdict.PROBLEM]
         assert len(found) == 3
         list(repair_documents(opened))

@@ -366,5 +366,5 @@ def _originals(verbs: DocumentOperations, name: str) -> list[bytes]:
 
 
 def _documents_checked(collections: Collections, name: str, *, repairs: bool) -> list[object]:
-    with collections.using(name) as opened:
+    with collections.opened(name) as opened:
         return [*(repair_documents(opened) if repairs else ()), *document_findings(opened)]

@@ -57,13 +57,13 @@ def test_a_collection_is_made_once(team: Team, name: str) -> None:
         team.collections.create(name)
     team.collections.create(name, if_missing=True)
     assert [one.name for one in team.collections.list()] == ["default", name]
-    assert team.collections.look_at(name).description == "of birds"
+    assert team.collections.get(name).description == "of birds"
     team.collections.describe(name, "of fish")
-    assert team.collections.look_at(name).description == "of fish"
+    assert team.collections.get(name).description == "of fish"
 
 
 def test_an_unknown_collection_is_told_by_every_verb(team: Team) -> None:
-    for verb in (team.collections.look_at, team.collections.delete, team.collections.app_of, team.verbs.documents):
+    for verb in (team.collections.get, team.collections.delete, team.collections.app_of, team.verbs.documents):
         with pytest.raises(NotIndexedError, match="no collection 'birds'"):
             verb("birds")
     with pytest.raises(NotIndexedError, match="no collection 'birds'"):
@@ -101,7 +101,7 @@ def test_a_deletion_that_was_cut_off_is_completed_later(team: Team) -> None:
 
 def test_nothing_can_be_sent_to_a_collection_that_is_being_deleted(team: Team) -> None:
     team.collections.create("birds")
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         team.collections.delete("birds")
         with pytest.raises(ConflictError), opened.documents.replacing("a" * 24):
             pass
@@ -125,7 +125,7 @@ def test_few_collections_stay_open(team: Team, monkeypatch: pytest.MonkeyPatch) 
         team.collections.create(f"c{number}")
         team.add(f"The heron of pond {number}.", f"c{number}", wait=Wait.COMPLETE)
     assert team.collections._pool.count() == 2  # noqa: SLF001 - what is meant
-    with team.collections.using("c0") as first, team.collections.using("c1"), team.collections.using("c2"):
+    with team.collections.opened("c0") as first, team.collections.opened("c1"), team.collections.opened("c2"):
         assert len(team.search("heron", "c3")) == 1
         assert first.documents.counts() != {}
     names = [f"c{number}" for number in range(5)]
@@ -186,7 +186,7 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
     team.collections.create("birds")
     for number in range(20):
         team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.NONE)
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.queue.make_keyword_searchable()
     outcomes: list[object] = []
 

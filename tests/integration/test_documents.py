@@ -217,7 +217,7 @@ def test_no_file_name_leads_out_of_its_place_or_hides_a_document(team: Team, fil
     (found,) = (path for path in documents.rglob("*") if path.is_file())
     assert found.parent == documents / sent.document.doc_id[:2] / sent.document.doc_id
     assert len(found.name.encode()) <= 255
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.app.runs.indexer.index(
             [str(documents)], options=_options(), listener=lambda _: None, stop_reason=lambda: None
         )
@@ -246,7 +246,7 @@ def test_a_document_can_be_seen_and_deleted_in_every_state(team: Team, wait: Wai
     assert team.verbs.delete("birds", sent.document.doc_id)
     assert team.verbs.documents("birds").documents == ()
     assert originals(team) == []
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.queue.make_keyword_searchable()
         opened.queue.complete()
     if wait is not Wait.NONE:
@@ -267,7 +267,7 @@ def test_a_document_that_cannot_be_removed_yet_is_gone_for_everybody(team: Team)
             team.add(HERON, "birds", client_id="one")
         late = team.add("The stork clatters.", "birds", client_id="two", seconds=0)
         assert late.document.state is State.QUEUED
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.queue.recover()
         opened.queue.make_keyword_searchable()
     assert [one.doc_id for one in team.verbs.documents("birds").documents] == [late.document.doc_id]
@@ -412,7 +412,7 @@ def test_many_senders_at_once_lose_nothing_and_share_runs(team: Team) -> None:
     with open(os_path(team.verbs.original("birds", shared.doc_id).path), encoding="utf-8") as file:
         kept = file.read()
     assert team.verbs.text("birds", shared.doc_id).text == kept
-    with team.collections.using("birds") as opened, opened.app.docstore.snapshot() as snapshot:
+    with team.collections.opened("birds") as opened, opened.app.docstore.snapshot() as snapshot:
         assert snapshot.words.count_rows() == 31
 
 
@@ -433,7 +433,7 @@ def test_a_sender_marks_anew_what_those_who_mend_took_for_abandoned(
         if menders:
             return try_lock(path, exclusive=exclusive)
         path.touch()
-        menders.append(documents.interrupted())
+        menders.append(documents.clear_interrupted_marks())
         if mending == "goes on":
             monkeypatch.setattr("directory_indexer.collections.originals.try_lock", try_lock)
             assert next(menders[0]) == doc_id
@@ -443,8 +443,8 @@ def test_a_sender_marks_anew_what_those_who_mend_took_for_abandoned(
         return lock
 
     monkeypatch.setattr("directory_indexer.collections.originals.try_lock", beaten)
-    with documents.marked(doc_id) as place:
-        assert list(Originals(tmp_path / "documents").interrupted()) == []
+    with documents.mark_in_progress(doc_id) as place:
+        assert list(Originals(tmp_path / "documents").clear_interrupted_marks()) == []
         assert place.with_suffix(".mark").exists()
 
 
@@ -457,7 +457,7 @@ def test_what_is_sent_while_others_mend_stays(team: Team, monkeypatch: pytest.Mo
         team.add(HERON, "birds", client_id="heron")
         return found
 
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         monkeypatch.setattr(Documents, "all", sent_meanwhile)
         list(repair_documents(opened))
         monkeypatch.undo()
@@ -483,7 +483,7 @@ def test_what_is_sent_again_while_two_delete_it_stays(team: Team, monkeypatch: p
     other.close()
 
     assert len(originals(team)) == 1
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.queue.make_keyword_searchable()
     assert len(team.names("wades", "birds", mode=SearchMode.KEYWORD)) == 1
 
@@ -502,7 +502,7 @@ def test_meaning_gives_way_to_words(team: Team) -> None:
         return embed(texts)
 
     team.embedder.embed_documents = slowly  # type: ignore[method-assign]
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         background = threading.Thread(target=opened.queue.complete)
         background.start()
         assert embedding.wait(60)
@@ -533,7 +533,7 @@ def test_a_document_survives_a_new_index(team: Team) -> None:
         HERON, "birds", client_id="one", title="On herons", sender_metadata={"tags": ["wader"]}, wait=Wait.COMPLETE
     )
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         opened.app.runs.indexer.index(
             [str(documents)], options=_options(), listener=lambda _: None, stop_reason=lambda: None
         )
@@ -586,7 +586,7 @@ def test_a_paused_document_goes_no_further_even_if_it_waited_for_its_turn(team: 
 
 def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_later(team: Team) -> None:
     one, other = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
-    with team.collections.using("birds") as opened:
+    with team.collections.opened("birds") as opened:
         with write_lock(opened.app.lock_path, wait=True) as lock:
             reader = threading.Thread(target=opened.queue.make_keyword_searchable)
             reader.start()

@@ -516,7 +516,7 @@ def test_a_damaged_row_of_the_registry_stops_nothing_else_and_leads_nowhere(team
     list(repair_registry(team.app.registry, team.data_dir))
     assert list(registry_findings(team.app.registry)) == []
     for name in team.collections.names():
-        with team.collections.using(name) as opened:
+        with team.collections.opened(name) as opened:
             list(repair_documents(opened))
     if "doc_id" not in statement and "stored_name" not in statement and "default" not in statement:
         assert sorted(team.data_dir.rglob("documents/*/*/*.md")) == originals

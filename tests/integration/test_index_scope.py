@@ -128,7 +128,7 @@ def test_a_paused_run_over_the_whole_index_stays_paused_beside_one_over_a_part(i
     run_id = paused_over(index)
     index.run(notes_of(index))
     assert [run.run_id for run in paused(index)] == [run_id]
-    assert index.app.runs.control.resumption().directories == ()
+    assert index.app.runs.control.resumed_work().directories == ()
     index.run(index.root, notes_of(index))
     assert not paused(index)
 

@@ -71,7 +71,7 @@ def pause(index: Index) -> None:
 
 
 def resume(index: Index) -> IndexReport:
-    directories, options = control(index).resumption()
+    directories, options = control(index).resumed_work()
     return index.indexer.index(list(directories), options=options, listener=lambda _: None, stop_reason=lambda: None)
 
 
@@ -84,14 +84,14 @@ def test_a_paused_run_stops_and_goes_on_as_it_was_asked_for(gated: Index) -> Non
     assert (run_of(gated, 1).outcome, run_of(gated, 1).message) == (Outcome.PAUSED, "")
     [paused] = status(gated).report().paused
     assert (paused.run_id, paused.directories) == (1, (file_path(gated.root),))
-    asked = control(gated).resumption().options
+    asked = control(gated).resumed_work().options
     assert (asked.read_everything, asked.has_consent, asked.most_pages, asked.is_exact) == (True, True, 7, True)
 
     assert resume(gated).n_pending == 0
     assert not control(gated).paused()
     assert run_of(gated, 1).message == "run-2 goes on with it"
     with pytest.raises(ConflictError, match="no index run is paused"):
-        control(gated).resumption()
+        control(gated).resumed_work()
     gated.close()
 
 
@@ -110,7 +110,7 @@ def test_nothing_starts_by_itself_while_a_run_is_paused(gated: Index) -> None:
     own = IndexOptions(unless_paused=True)
 
     assert gated.run(gated.root.parent / "new", options=own).outcome is Outcome.PAUSED
-    sent = gated.app.runs.sent_files.complete(give_up=lambda: False, stop_reason=lambda: None)
+    sent = gated.app.runs.sent_files.complete(must_stop_waiting=lambda: False, stop_reason=lambda: None)
     assert (sent.outcome, len(status(gated).runs(10))) == (Outcome.PAUSED, 1)
     assert gated.run(gated.root.parent / "new").outcome is Outcome.COMPLETED, "somebody asked for this one"
     assert [one.run_id for one in control(gated).paused()] == [1]
@@ -134,7 +134,7 @@ def test_of_a_paused_run_stays_what_no_other_run_is_about(gated: Index) -> None:
         both = [file_path(gated.root), file_path(new)]
         transaction.pauses.put(transaction.runs.start(RunRequest(Verb.INDEX, both), pid=1, host="here"))
     gated.run(new)
-    assert control(gated).resumption().directories == (file_path(gated.root),)
+    assert control(gated).resumed_work().directories == (file_path(gated.root),)
     gated.close()
 
 
@@ -148,7 +148,7 @@ def test_a_run_that_was_killed_before_it_noticed_is_paused(gated: Index) -> None
     assert (run_of(gated, killed).outcome, run_of(gated, killed).is_paused) == (None, True)
     gated.run(gated.root.parent / "new")
     assert run_of(gated, killed).outcome is Outcome.PAUSED
-    assert control(gated).resumption().directories == (file_path(gated.root),)
+    assert control(gated).resumed_work().directories == (file_path(gated.root),)
     gated.close()
 
 

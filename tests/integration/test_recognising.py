@@ -123,15 +123,15 @@ def test_pages_that_were_read_ahead_of_their_document_are_known(index: Index) ->
     pages = [picture(f"Letter number {number}") for number in range(5)]
     index.write_bytes("letters.pdf", document("The minutes of the meeting.", *pages))
     index.run(options=IndexOptions(wait=False, most_pages=0))
-    recogniser = index.app.runs.recogniser
+    ocr_runner = index.app.runs.ocr_runner
 
-    steps = list(recogniser.recognise_pages(most_pages=3, must_stop=lambda: False))
+    steps = list(ocr_runner.recognise_pages(most_pages=3, must_stop=lambda: False))
 
-    assert recogniser.counts() == ScanCounts(5, 0, 0)
-    assert recogniser.n_read_ahead() == sum(step.n_read for step in steps) == 3
+    assert ocr_runner.counts() == ScanCounts(5, 0, 0)
+    assert ocr_runner.count_pages_read_ahead() == sum(step.n_read for step in steps) == 3
     index.run(options=IndexOptions(wait=False, most_pages=0))
-    assert recogniser.counts() == ScanCounts(2, 3, 0)
-    assert recogniser.n_read_ahead() == 0
+    assert ocr_runner.counts() == ScanCounts(2, 3, 0)
+    assert ocr_runner.count_pages_read_ahead() == 0
 
 
 def test_a_hit_tells_where_on_the_scanned_page_it_stands(index: Index) -> None:

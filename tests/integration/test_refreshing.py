@@ -29,20 +29,20 @@ if TYPE_CHECKING:
 
     from indexes import Index
 
-    from directory_indexer.indexing.refresh import Freshness
+    from directory_indexer.indexing.refresh import RefreshResult
     from directory_indexer.storage.documents.store import DocStore
 
 LONG_ENOUGH = 100.0
 SAID = "changed since|not searchable by meaning yet"
 
 
-def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> Freshness:
+def look(index: Index, *scope: FilePath, seconds: float = LONG_ENOUGH) -> RefreshResult:
     assert index.indexer  # sets the policies of the test
     vars(index.app.runs).pop("refresher", None)
     return index.app.runs.refresher.refresh(scope, seconds=seconds)
 
 
-def glance(index: Index, *, seconds: float) -> Freshness:
+def glance(index: Index, *, seconds: float) -> RefreshResult:
     assert index.indexer  # sets the policies of the test
     vars(index.app.runs).pop("refresher", None)
     return index.app.runs.refresher.refresh_watched((), seconds=seconds)
@@ -169,7 +169,7 @@ def clock_of_slow_reading(docstore: DocStore) -> float:
         return 1000.0 if any(run.outcome is None for run in snapshot.runs.latest(1)) else 0.0
 
 
-def slow_look(index: Index, *, starts: bool = True) -> tuple[Freshness, list[Sequence[FilePath]]]:
+def slow_look(index: Index, *, starts: bool = True) -> tuple[RefreshResult, list[Sequence[FilePath]]]:
     """Refresh where a worker takes too long to start; return also what was left to the background."""
     assert index.indexer  # sets the policies of the test
     left: list[Sequence[FilePath]] = []

@@ -41,7 +41,7 @@ def test_requests_for_vectors_and_the_waits_between_them_are_parts_of_the_run() 
         chunk: PendingChunk = Waiting()  # type: ignore[assignment]  # nothing else of it is looked at
         with spans.span("run"):
             batches = InFlightBatches(embedder)
-            batches.send([chunk])
+            batches.submit([chunk])
             while batches.is_busy:
                 list(batches.completed_batches(lambda: False))
             batches.close()

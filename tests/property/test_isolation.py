@@ -44,7 +44,7 @@ def fill(team: Team, collection: str, texts: list[str], word: str) -> None:
             sender_metadata={"authors": [f"Dr. {word.title()}"], "tags": [word]},
             wait=Wait.NONE,
         )
-    with team.collections.using(collection) as opened:
+    with team.collections.opened(collection) as opened:
         opened.queue.make_keyword_searchable()
         opened.queue.complete()
 
@@ -58,7 +58,7 @@ def answers(team: Team, collection: str) -> dict[str, Any]:
                 (hit.path, round(hit.score, 5), hit.text, _why(hit), hit.metadata, hit.sent, hit.n_more_in_file)
                 for hit in team.search(query, collection, mode=mode, limit=20)
             ]
-    with team.collections.using(collection) as opened:
+    with team.collections.opened(collection) as opened:
         app = opened.app
         found["facets"] = app.searcher.facets(SearchRequest(""))
         with app.docstore.snapshot() as snapshot:
@@ -75,7 +75,7 @@ def answers(team: Team, collection: str) -> dict[str, Any]:
     for document in team.verbs.documents(collection).documents:
         found[f"document {document.doc_id}"] = document._replace(added_at=0, changed_at=0, mtime_ns=0)
         found[f"text {document.doc_id}"] = team.verbs.text(collection, document.doc_id).text
-    listed = team.collections.look_at(collection)
+    listed = team.collections.get(collection)
     found["listed"] = listed._replace(created_at=None, index=listed.index._replace(completed_at=None))
     return found
 

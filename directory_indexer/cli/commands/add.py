@@ -75,7 +75,7 @@ def add(call: AddCall) -> ExitCode:
     if call.create and call.collection:
         collections.create(call.collection, if_missing=True)
     ingest = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
-    with collections.using(request.collection) as opened:
+    with collections.opened(request.collection) as opened:
         opened.queue.recover()
         sent, refused = _send_all(ingest, call.sources, request, output)
         if call.wait != "none":

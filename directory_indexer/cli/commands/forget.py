@@ -15,7 +15,7 @@ from directory_indexer.core.paths import lies_in, resolved_path
 with lazily:
     from directory_indexer.api.reports import ForgetAnswer
     from directory_indexer.app import App
-    from directory_indexer.indexing.directory_plans import forgettable_path, require_forgettable
+    from directory_indexer.indexing.directory_plans import require_forgettable, resolve_forgettable_path
     from directory_indexer.storage.documents import IndexScope
     from directory_indexer.text.formatting import count, printable
 
@@ -54,7 +54,7 @@ def forget(call: ForgetCall) -> None:
 
 def _consequence(app: "App", path: Path) -> str:
     with app.docstore.snapshot() as snapshot:
-        root = forgettable_path(os.fspath(path), snapshot)
+        root = resolve_forgettable_path(os.fspath(path), snapshot)
         require_forgettable(root, app.policies.walk)
         directories = chain.from_iterable(snapshot.directory_counts.by_root().values())
         removed = [directory for directory in directories if lies_in(directory.path, root)]

@@ -176,7 +176,7 @@ def _show_report(app: App, report: IndexReport, output: Output) -> None:
 
 def _resumed_work(app: App, options: IndexOptions) -> tuple[list[str], IndexOptions]:
     """Return the directories and options of the paused run."""
-    directories, paused_options = app.runs.control.resumption()
+    directories, paused_options = app.runs.control.resumed_work()
     consent = options.has_consent or paused_options.has_consent
     return list(map(exact_text, directories)), paused_options._replace(
         wait=options.wait, has_consent=consent, origin=options.origin
@@ -187,7 +187,7 @@ def _pause_run(app: App, output: Output, *, wait: bool) -> None:
     """Pause the current runs, and wait until they have stopped, which takes one batch."""
     runs = app.runs.control.pause(by=Origin.TERMINAL)
     ids = {run.id for run in runs}
-    while wait and any(run.id in ids for run in app.status.unended()):
+    while wait and any(run.id in ids for run in app.status.unfinished_runs()):
         time.sleep(_POLL_SECONDS)
     paused = app.runs.control.paused()
     if output.as_json:

@@ -154,7 +154,7 @@ def search(call: SearchCall) -> ExitCode:
         result,
         output,
         app=app,
-        index=lambda: result.summary if call.collections else app.status.checked(result.summary),
+        index=lambda: result.summary if call.collections else app.status.correct_running_state(result.summary),
         options=ResultOptions(form, view, call.explain, call.n_lines or 0, call.open_hit or 0, call.max_tokens or 0),
         position=position,
     )
@@ -352,7 +352,7 @@ def similar(call: SimilarCall) -> ExitCode:
         result,
         output,
         app=app,
-        index=lambda: app.status.checked(result.summary),
+        index=lambda: app.status.correct_running_state(result.summary),
         options=ResultOptions(form, View.SCORED_FILES),
         position=position,
     )

@@ -51,7 +51,7 @@ def create_collection(call: CreateCollectionCall) -> None:
     collections = Collections(open_app(call.config, call.data_dir, output))
     name = collections.create(call.name, description=call.description)
     if call.as_json:
-        output.record(collection_entry(collections.look_at(name)))
+        output.record(collection_entry(collections.get(name)))
     else:
         output.notes([f"made the collection '{name}'; dirindex add --collection {name} FILE puts documents in"])
 
@@ -69,7 +69,7 @@ def describe_collection(call: DescribeCollectionCall) -> None:
     collections = Collections(open_app(call.config, call.data_dir, output))
     collections.describe(call.name, call.description)
     if call.as_json:
-        output.record(collection_entry(collections.look_at(call.name)))
+        output.record(collection_entry(collections.get(call.name)))
 
 
 class DeleteCollectionCall(OrdinaryCall):
@@ -83,7 +83,7 @@ def delete_collection(call: DeleteCollectionCall) -> None:
     """Delete a collection, with its documents and their originals."""
     output = Output(quiet=call.quiet, as_json=call.as_json)
     collections = Collections(open_app(call.config, call.data_dir, output))
-    summary = collections.look_at(call.name)
+    summary = collections.get(call.name)
     n_documents = sum(summary.documents.values())
     if n_documents and not call.yes:
         raise ConsentNeededError(

@@ -39,7 +39,7 @@ class IndexVerbs:
 
     def start(self, call: IndexCall) -> Job | RunRecord:
         """Start a run, or join the one in progress."""
-        with self._collections.using(call.collection) as opened:
+        with self._collections.opened(call.collection) as opened:
             with opened.app.docstore.snapshot() as snapshot:
                 tracked = tuple(snapshot.directories.all())
             try:
@@ -64,7 +64,7 @@ class IndexVerbs:
         if not stopped:
             # Its server may have exited, and nobody else could stop the run.
             running = self._require_running_run(call, directory)
-            with self._collections.using(call.collection) as opened:
+            with self._collections.opened(call.collection) as opened:
                 opened.app.runs.control.stop(running, by=by)
             stopped = [running]
         return self._wait_until_ended(call, stopped)
@@ -78,7 +78,7 @@ class IndexVerbs:
             NotStoppableError: the run was started in a terminal.
         """
         running = self._require_running_run(call, self._requested_directory(call))
-        with self._collections.using(call.collection) as opened:
+        with self._collections.opened(call.collection) as opened:
             opened.app.runs.control.pause(running, by=by)
         return self._wait_until_ended(call, [running])
 
@@ -88,14 +88,14 @@ class IndexVerbs:
         Raises:
             ConflictError: nothing is paused.
         """
-        with self._collections.using(call.collection) as opened:
-            opened.app.runs.control.resumption()
+        with self._collections.opened(call.collection) as opened:
+            opened.app.runs.control.resumed_work()
         return self._jobs.of(call.collection).resume()
 
     def _requested_directory(self, call: IndexCall) -> FilePath | None:
         if not call.path:
             return None
-        with self._collections.using(call.collection) as opened:
+        with self._collections.opened(call.collection) as opened:
             return self._requested_directories(call, opened)[0]
 
     def _requested_directories(self, call: IndexCall, opened: OpenCollection) -> tuple[FilePath, ...]:
@@ -108,7 +108,7 @@ class IndexVerbs:
             )
 
     def _require_running_run(self, call: IndexCall, directory: FilePath | None) -> RunRecord:
-        with self._collections.using(call.collection) as opened:
+        with self._collections.opened(call.collection) as opened:
             running = opened.app.status.running()
         if running is None or (directory is not None and not run_covers(running, directory)):
             raise NoRunError("no index run is in progress there" if directory else "no index run is in progress")

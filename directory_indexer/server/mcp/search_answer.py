@@ -137,7 +137,9 @@ def search_in(
     """Search a collection at a path, after the scope is resolved by `resolve`."""
     scope, notes = resolve(opened, path)
     result = opened.app.searcher.search(request._replace(scope=scope))
-    return result._replace(summary=opened.app.status.checked(result.summary), notes=(*notes, *result.notes))
+    return result._replace(
+        summary=opened.app.status.correct_running_state(result.summary), notes=(*notes, *result.notes)
+    )
 
 
 def _uses_client_roots(opened: OpenCollection, path: str) -> bool:

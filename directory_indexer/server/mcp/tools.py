@@ -129,7 +129,7 @@ class Tools:
         if len(names) > 1:
             raise UsageError("facets are those of one collection", hint="name one of them")
         request, position = parse_search_call(call, embedding_ms=self._config.serving.embedding_ms)
-        with self.collections.using(names[0]) as opened:
+        with self.collections.opened(names[0]) as opened:
             request = request._replace(scope=resolve_path_or_roots(opened, call.path))
             page = AnswerPage(position, call.max_tokens, opened.app.status.summary())
             return facet_answer(request, opened.app.searcher.facets(request), page)
@@ -151,7 +151,7 @@ class Tools:
 
     def grep(self, call: GrepCall) -> Answer:
         """Find all lines that match a pattern."""
-        with self.collections.using(call.collection) as opened:
+        with self.collections.opened(call.collection) as opened:
             scope, notes = resolve_scope_refreshing(opened, call.path)
             with opened.app.visible.snapshot() as snapshot:
                 changes = tuple(map(str, notes))
@@ -161,7 +161,7 @@ class Tools:
     def similar_files(self, call: SimilarArguments) -> Answer:
         """Find files that are similar to an indexed one."""
         position = parse_cursor(call.cursor, question=("similar", call.path, call.within, call.collection))
-        with self.collections.using(call.collection) as opened:
+        with self.collections.opened(call.collection) as opened:
             app = opened.app
             with app.visible.snapshot() as snapshot:
                 path, _ = indexed_file_and_lines(snapshot, call.path)
@@ -173,26 +173,26 @@ class Tools:
                 hits=add_collection_names(opened, similar.hits),
                 notes=(*notes, *similar.notes),
             )
-            page = AnswerPage(position, call.max_tokens, app.status.checked(result.summary))
+            page = AnswerPage(position, call.max_tokens, app.status.correct_running_state(result.summary))
         return _search_answer(position.rest(result, limit=call.limit), page)
 
     def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file, or list a directory."""
-        with self.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+        with self.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
             text = read_file_or_directory(snapshot, call)
         answer = fit_content_answer(text, max_tokens=call.max_tokens)
         return Answer(format_content(answer), answer)
 
     def outline(self, call: OutlineCall) -> Answer:
         """Return the outline of a file or a directory."""
-        with self.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+        with self.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
             outline = outline_of_name(snapshot, call.path)
         answer = outline_within_budget(outline, max_tokens=call.max_tokens)
         return Answer(answer.outline or "", answer)
 
     def symbol(self, call: SymbolArguments) -> Answer:
         """Find where a name is defined and used."""
-        with self.collections.using(call.collection) as opened:
+        with self.collections.opened(call.collection) as opened:
             scope, notes = resolve_scope_refreshing(opened, call.path)
             with opened.app.visible.snapshot() as snapshot:
                 answer = symbol_within_budget(snapshot, call, scope, map(str, notes))
@@ -202,7 +202,7 @@ class Tools:
         """Find what to read for a report."""
         seconds = self._config.serving.embedding_ms / 1000
         mode, notes = self._mode_by_model_state(SearchMode.HYBRID)
-        with self.collections.using(call.collection) as opened:
+        with self.collections.opened(call.collection) as opened:
             scope, changes = resolve_scope_refreshing(opened, call.path)
             request = LocateRequest(call.report, scope, mode, call.max_tokens, embedding_seconds=seconds)
             located = locate(opened.app.visible, opened.app.searcher, request)
@@ -216,7 +216,7 @@ class Tools:
         elif not self._config.serving.fetch_urls:
             raise UsageError("fetching from the web is disabled on this server", hint=FETCH_URLS_HINT)
         else:
-            with self.collections.using(call.collection) as opened:
+            with self.collections.opened(call.collection) as opened:
                 text = opened.app.converter.convert_url(call.source)
         answer = converted_within_budget(call.source, text, call)
         return Answer(format_converted(answer), answer)
@@ -228,7 +228,7 @@ class Tools:
             NotIndexedError: no such file is indexed.
             UsageError: the name is ambiguous, or the file cannot be read.
         """
-        with self.collections.using(collection) as opened:
+        with self.collections.opened(collection) as opened:
             app = opened.app
             with app.visible.snapshot() as snapshot:
                 path, _ = indexed_file_and_lines(snapshot, name)
@@ -236,7 +236,7 @@ class Tools:
 
     def server_info(self, call: InfoArguments, grants_collection: Callable[[str], bool]) -> Answer:
         """Return the indexed directories of a collection, its index run, and the state of the model."""
-        with self.collections.using(call.collection) as opened:
+        with self.collections.opened(call.collection) as opened:
             status, may_index = opened.app.status, opened.app.writes
             directories = tuple(map(directory_of, status.report().directories))
             index = index_state(status.summary())
@@ -258,7 +258,7 @@ class Tools:
     def completions(self, prefix: str) -> tuple[list[str], int]:
         """Return completions of the path of an indexed file, and their total number."""
         typed = prefix if os.path.isabs(prefix) else f"/{prefix}"
-        with self.collections.using(DEFAULT) as opened, opened.app.visible.snapshot() as snapshot:
+        with self.collections.opened(DEFAULT) as opened, opened.app.visible.snapshot() as snapshot:
             typed_paths = snapshot.path_lookup
             paths = sorted(typed_paths.starting_with(typed) or typed_paths.containing(prefix))
         return [path.removeprefix("/") for path in paths[:_MAX_COMPLETIONS]], len(paths)

@@ -87,7 +87,7 @@ class Services:
         Raises:
             StoreError: a database cannot be read.
         """
-        with self.collections.using(DEFAULT_COLLECTION) as opened:
+        with self.collections.opened(DEFAULT_COLLECTION) as opened:
             with opened.app.docstore.snapshot() as snapshot:
                 snapshot.overview.summary()
             Keys(opened.app.registry).all()

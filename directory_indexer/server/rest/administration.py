@@ -82,7 +82,7 @@ def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
     for name in services.collections.names():
         if services.grants_collection(name):
             try:
-                entries.append(collection_entry(services.collections.look_at(name)))
+                entries.append(collection_entry(services.collections.get(name)))
             except NotIndexedError:  # it has been deleted in the meantime
                 continue
     return CollectionsAnswer(tuple(entries))
@@ -90,7 +90,7 @@ def collections(services: Services, _: NoArguments) -> CollectionsAnswer:
 
 def collection(services: Services, call: CollectionCall) -> CollectionEntry:
     """Return a collection."""
-    return collection_entry(services.collections.look_at(call.collection))
+    return collection_entry(services.collections.get(call.collection))
 
 
 def put_collection(services: Services, call: DescribeCall) -> Reply:
@@ -99,7 +99,7 @@ def put_collection(services: Services, call: DescribeCall) -> Reply:
         name = services.collections.create(call.collection, description=call.description or "")
     except ConflictError:
         try:
-            entry = collection_entry(services.collections.look_at(call.collection))
+            entry = collection_entry(services.collections.get(call.collection))
         except NotIndexedError:
             entry = None
         if entry is None:  # it is being deleted
@@ -109,7 +109,7 @@ def put_collection(services: Services, call: DescribeCall) -> Reply:
             entry = entry._replace(description=call.description or None)
         return Reply(entry, _HTTP_OK, {})
     return Reply(
-        collection_entry(services.collections.look_at(name)), _HTTP_CREATED, {"Location": f"{_COLLECTIONS_PATH}/{name}"}
+        collection_entry(services.collections.get(name)), _HTTP_CREATED, {"Location": f"{_COLLECTIONS_PATH}/{name}"}
     )
 
 

@@ -55,8 +55,8 @@ def start(services: Services, call: IndexCall) -> Reply:
 def operations(services: Services, call: AdminCall) -> OperationList:
     """List the newest operations of a collection."""
     rows = [row for row in services.administration.newest() if _is_listed(services, row, call.collection)]
-    with services.collections.using(call.collection) as opened:
-        documents = opened.queue.refreshed(opened.documents.not_yet_embedded(limit=_MAX_INGESTS))
+    with services.collections.opened(call.collection) as opened:
+        documents = opened.queue.current_states_of(opened.documents.not_yet_embedded(limit=_MAX_INGESTS))
     entries = [_administrative_entry(row) for row in rows]
     entries += [_ingest_entry(document, document.version) for document in documents]
     return OperationList((*entries, *services.runs.all(call.collection)))
@@ -80,7 +80,7 @@ def cancel(services: Services, call: NamedOperationCall) -> OperationEntry:
         call.operation_id,
         of_ingest=lambda document: services.documents.cancel(document, seconds=0),
         of_run=partial(services.runs.cancel, by=origin_of(services.caller)),
-        of_work=lambda name: services.administration.ask(name, RequestedState.CANCEL),
+        of_work=lambda name: services.administration.request_state(name, RequestedState.CANCEL),
     )
 
 
@@ -91,7 +91,7 @@ def pause(services: Services, call: NamedOperationCall) -> OperationEntry:
         call.operation_id,
         of_ingest=lambda document: services.documents.pause(document, is_paused=True),
         of_run=partial(services.runs.pause, by=origin_of(services.caller)),
-        of_work=lambda name: services.administration.ask(name, RequestedState.PAUSE),
+        of_work=lambda name: services.administration.request_state(name, RequestedState.PAUSE),
     )
 
 
@@ -181,7 +181,7 @@ class IndexRuns:
         if isinstance(run, Job):
             jobs.cancel(run)
         else:
-            with self._tools.collections.using(collection) as opened:
+            with self._tools.collections.opened(collection) as opened:
                 opened.app.runs.control.stop(run, by=by)
         return self._entry(collection, run)
 
@@ -201,7 +201,7 @@ class IndexRuns:
         record = next((record for record in records if run.is_of(record)), None) if isinstance(run, Job) else run
         if record is None:
             raise ConflictError("this run has not begun yet", hint="cancel it, or pause it when it has")
-        with self._tools.collections.using(collection) as opened:
+        with self._tools.collections.opened(collection) as opened:
             opened.app.runs.control.pause(record, by=by)
         return self._entry(collection, run)
 
@@ -226,7 +226,7 @@ class IndexRuns:
         return self._entry(collection, job)
 
     def _records(self, collection: str) -> tuple[RunRecord, ...]:
-        with self._tools.collections.using(collection) as opened:
+        with self._tools.collections.opened(collection) as opened:
             return opened.app.status.runs(_MAX_RUNS)
 
     def _find(self, collection: str, name: str) -> Job | RunRecord:
@@ -296,11 +296,11 @@ def _find_collection(services: Services, identifier: str) -> tuple[str, str]:
 
 def _find_ingested_version(services: Services, collection: str, name: str) -> tuple[StoredDocument, int]:
     doc_id, _, version = name.removeprefix("ingest-").partition("-")
-    with services.collections.using(collection) as opened:
+    with services.collections.opened(collection) as opened:
         document = opened.documents.get(doc_id)
         if document is None or not version.isdecimal() or int(version) > document.version:
             raise _operation_not_found(operation_id(collection, name))
-        return opened.queue.refreshed([document])[0], int(version)
+        return opened.queue.current_states_of([document])[0], int(version)
 
 
 def _find_operation_row(services: Services, collection: str, name: str) -> OperationRow:

@@ -93,7 +93,7 @@ class DocumentIds:
 def documents(services: Services, call: DocumentsCall) -> DocumentList:
     """List the files with text, sorted by path, followed by sent documents, sorted by id."""
     part, after = _parse_cursor(call.cursor)
-    with services.collections.using(call.collection) as opened:
+    with services.collections.opened(call.collection) as opened:
         files: list[IndexedFile] = []
         if part == _FILES_PART and call.state is ListedState.ANY:
             files = _files(opened, call, FilePath(after))
@@ -116,7 +116,7 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
         NotIndexedError: there is no such file or document.
     """
     selection = _requested_selection(call)
-    with services.collections.using(call.collection) as opened:
+    with services.collections.opened(call.collection) as opened:
         stored = _find_sent(services, opened, call.doc_id)
         with opened.app.visible.snapshot() as snapshot:
             if stored is not None:
@@ -133,7 +133,7 @@ def document_within_budget(services: Services, call: ShownDocumentCall) -> TextA
         NotIndexedError: there is no such file or document, or it has no text yet.
     """
     selection = Selection(Unit.LINES, call.start_line, _LAST_POSITION)
-    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+    with services.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         text = read_text(snapshot, indexed_path(services, opened, snapshot, call.doc_id), selection)
     return fit_content_answer(text, max_tokens=call.max_tokens)
 
@@ -160,7 +160,7 @@ def delete(services: Services, call: SentDocumentCall) -> Reply:
         NotIndexedError: there is no such file or document.
         ConflictError: it is a file of a tracked directory.
     """
-    with services.collections.using(call.collection) as opened:
+    with services.collections.opened(call.collection) as opened:
         if opened.documents.get(call.doc_id) is None:
             document(services, DocumentCall(call.doc_id, call.collection))
             raise ConflictError("this is a file of a tracked directory", hint="delete the file itself to remove it")

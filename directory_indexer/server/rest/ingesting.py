@@ -163,7 +163,7 @@ def _line_answer(
 ) -> IngestLine:
     if sent is None or request is None:
         return IngestLine(number, error.status_code if error else 500, error=error)
-    document = services.documents.current_state_of(sent.document)
+    document = services.documents.refresh_state(sent.document)
     reply = _reply_with_state(sent._replace(document=document), request)
     return IngestLine(number, reply.status, answer=reply.record)
 

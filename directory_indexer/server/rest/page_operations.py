@@ -130,7 +130,7 @@ def change_setting(services: Services, call: ChangeSettingCall) -> SettingsAnswe
 
 def status(services: Services, _: NoArguments) -> StatusAnswer:
     """Return the status of the index, without the lists of failed and skipped files."""
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         report = opened.app.status.report()
     return status_answer(report._replace(failures=(), skipped_files=(), unreadable=()), verbose=False)
 
@@ -148,7 +148,7 @@ async def wait_for_changes(services: Services, call: ChangesCall) -> IndexVersio
 
 def suggested_directories(services: Services, call: SuggestedDirectoriesCall) -> SuggestedDirectories:
     """Return directories to suggest: the usual ones, or those whose paths begin with the input."""
-    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.opened(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         tracked = snapshot.directories.all()
     own = services.collections.app.loaded.data_dir
     candidates = _complete_directory(os.path.expanduser(call.path)) if call.path else _common_directories()
@@ -162,7 +162,7 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
     if not os.path.isabs(os.path.expanduser(call.path)):
         raise UsageError(f"'{call.path}' is not an absolute path", hint="start it with / or ~")
     deadline = time.monotonic() + _PREVIEW_SECONDS
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         plan, is_whole = opened.app.runs.indexer.plan_addition(call.path, must_stop=lambda: time.monotonic() > deadline)
         seconds = opened.app.status.seconds_to_embed(estimate_text_bytes(plan) // BYTES_PER_TOKEN)
         redone = opened.app.runs.indexer.estimate_work([plan]).redone
@@ -199,7 +199,7 @@ def preview_forgetting(services: Services, call: LookAtForgettingCall) -> Forget
         NotIndexedError: the directory is not tracked.
     """
     root = file_path(call.path)
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         directory = next((tracked for tracked in opened.app.status.report().directories if tracked.path == root), None)
     if directory is None:
         raise NotIndexedError(f"{display(root)} is not tracked")
@@ -214,7 +214,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
         ConflictError: an index run is in progress, and does not end within seconds, as a look for changes does.
     """
     stop_at = time.monotonic() + _FORGET_SECONDS
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         root = services.confirmations.use(Action.FORGET, call.confirmation)
         try:
             n_files = opened.app.runs.indexer.forget(
@@ -237,7 +237,7 @@ def list_skipped_files(services: Services, call: LeftOutCall) -> UnindexedFiles:
         NotIndexedError: the path is not in a tracked directory.
     """
     within = file_path(call.path) if call.path else None
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         with opened.app.docstore.snapshot() as snapshot:
             counts = dict(snapshot.left_out.counts(within))
         if call.reason == _IGNORED_REASON:
@@ -252,7 +252,7 @@ def near_misses(services: Services, call: NearMissesCall) -> NearMisses:
     """Return failed and skipped files in the scope of a query, those with its words in their names first."""
     within = file_path(call.path) if call.path else None
     query = parse_query(call.query)
-    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+    with services.collections.opened(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
         rows = snapshot.left_out.listed(within, reason="", limit=_MAX_SCANNED_FILES, offset=0)
         in_scope = filter(_make_scope_test(snapshot, call, query), map(unindexed_file, rows))
         misses = _group_near_misses(((file.reason, file) for file in in_scope), make_name_predicate(query))
@@ -267,7 +267,7 @@ def near_misses_excluded_by_rules(services: Services, call: NearMissesCall) -> N
     """
     within = file_path(call.path) if call.path else None
     query = parse_query(call.query)
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         scan = _ExclusionScan(opened, within)
         with opened.app.docstore.snapshot() as snapshot:
             in_scope = filter(_make_scope_test(snapshot, call, query), scan.paths())
@@ -329,8 +329,8 @@ def _reload_config(services: Services) -> LoadedConfig:
 
 
 def _current_moment(services: Services) -> IndexVersion:
-    with services.collections.using(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
-        summary = opened.app.status.checked(snapshot.overview.summary())
+    with services.collections.opened(DEFAULT) as opened, opened.app.docstore.snapshot() as snapshot:
+        summary = opened.app.status.correct_running_state(snapshot.overview.summary())
         counts = snapshot.overview.file_counts()
         state = f"{snapshot.overview.state_id()}.{summary.is_running:d}"
         records = snapshot.runs.latest(1) if summary.is_running else ()
@@ -350,7 +350,7 @@ def _current_moment(services: Services) -> IndexVersion:
 
 
 def _add_language_advice(services: Services, now: IndexVersion) -> IndexVersion:
-    with services.collections.using(DEFAULT) as opened:
+    with services.collections.opened(DEFAULT) as opened:
         advice = opened.app.language_advice()
     return now._replace(advice=advice.short if advice else None)
 

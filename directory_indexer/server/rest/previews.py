@@ -80,7 +80,7 @@ def preview(services: Services, call: PreviewCall) -> PreviewAnswer:
     Raises:
         NotIndexedError: there is no such file or document.
     """
-    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+    with services.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         source = _preview_source(snapshot, path, call.query)
         related = _RelatedFiles(services.document_ids, call.collection)
@@ -97,14 +97,16 @@ def similar(services: Services, call: SimilarCall) -> SearchAnswer:
     Raises:
         NotIndexedError: there is no such file or document.
     """
-    with services.collections.using(call.collection) as opened:
+    with services.collections.opened(call.collection) as opened:
         with opened.app.visible.snapshot() as snapshot:
             path = indexed_path(services, opened, snapshot, call.doc_id)
         result = opened.app.similar_files.find(path, within=(), limit=call.limit)
         hits = tuple(
             _passage_of_hit(services, call.collection, hit) for hit in add_collection_names(opened, result.hits)
         )
-        return search_answer(result, index=opened.app.status.checked(result.summary), hits=hits, next_cursor=None)
+        return search_answer(
+            result, index=opened.app.status.correct_running_state(result.summary), hits=hits, next_cursor=None
+        )
 
 
 def rendered_page(services: Services, call: PageCall) -> PageAnswer:
@@ -114,7 +116,7 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
         NotIndexedError: there is no such file or document.
         UsageError: the document has no such page, or cannot be rendered.
     """
-    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+    with services.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         path = indexed_path(services, opened, snapshot, call.doc_id)
         if snapshot.files.masked(path):
             raise UsageError("it contains secrets, which can be masked only in its text")
@@ -281,7 +283,7 @@ def _add_colours_or_elements(
         case Colours(stretches):
             return answer._replace(colours=tuple(Colour(*stretch) for stretch in stretches))
         case Tree(blocks):
-            with services.collections.using(call.collection) as opened:
+            with services.collections.opened(call.collection) as opened:
                 links = linked_files(services, opened, source.path, blocks)
             return answer._replace(elements=tuple(_page_element(block, source.plan, links) for block in blocks))
         case Rows(rows):

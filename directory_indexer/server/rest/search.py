@@ -55,7 +55,7 @@ def search(services: Services, call: SearchCall) -> SearchAnswer:
 
 def grep(services: Services, call: GrepCall) -> GrepAnswer:
     """Find the lines that match a pattern."""
-    with services.collections.using(call.collection) as opened:
+    with services.collections.opened(call.collection) as opened:
         scope, notes = resolve_scope_refreshing(opened, call.path)
         with opened.app.visible.snapshot() as snapshot:
             return grep_first_lines(snapshot, grep_request(call, scope), tuple(map(str, notes)), limit=call.limit)
@@ -63,7 +63,7 @@ def grep(services: Services, call: GrepCall) -> GrepAnswer:
 
 def outline(services: Services, call: OutlineCall) -> OutlineAnswer:
     """Return the outline of a file or a directory, folded to the token budget."""
-    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+    with services.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         return outline_answer(outline_within(outline_of_name(snapshot, call.path), max_tokens=call.max_tokens))
 
 
@@ -73,7 +73,7 @@ def neighbours(services: Services, call: NeighboursCall) -> NeighboursAnswer:
     Raises:
         NotIndexedError: there is no such document, or it has no text.
     """
-    with services.collections.using(call.collection) as opened:
+    with services.collections.opened(call.collection) as opened:
         path, name = _path_and_name_of_document(services, opened, call)
         neighbourhood = opened.app.neighbourhoods.map_of(path, limit=call.limit)
         entries = tuple(_neighbour_entries(services, opened, neighbourhood.neighbours))
@@ -86,7 +86,7 @@ def describe_directories(services: Services, call: DirectoriesCall) -> Directory
     Raises:
         NotIndexedError: nothing is indexed at the path.
     """
-    with services.collections.using(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
+    with services.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         own = documents_of(opened.app.loaded)
         usage = directory_usage(
             snapshot,

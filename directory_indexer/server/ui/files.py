@@ -58,7 +58,7 @@ class FileOpener:
             UsageError: the file is gone, inside a container, or not a document.
             UnavailableError: no program for it is installed, or it cannot be started.
         """
-        with self._services.collections.using(DEFAULT) as opened, opened.app.visible.snapshot() as snapshot:
+        with self._services.collections.opened(DEFAULT) as opened, opened.app.visible.snapshot() as snapshot:
             path = indexed_path(self._services, opened, snapshot, target.doc_id)
             kind = read_text(snapshot, path, None).facts.kind
         _require_regular_file(path)

@@ -302,7 +302,7 @@ class RunWrites(TableWrites):
         self._execute(_UPDATE_RUN, time.time(), *counts, well_formed(notice), run_id)
 
     def hand_over(self, run_id: int) -> None:
-        """Add the directories of a run to the runs that gave way to it, unless these cover the whole index."""
+        """Add the directories of a run to the runs that yielded to it, unless these cover the whole index."""
         own = _directories(self._connection, run_id)
         hosts = self._execute(
             "SELECT id FROM runs WHERE outcome IS NULL AND phase = ? AND id <> ?", Phase.WAITING, run_id
