@@ -86,8 +86,8 @@ class ClusterApp(App):
             return super().answering_space()
         return None
 
-    def elsewhere(self, what: str) -> NotHereError:
-        """Return the error for an operation of another machine, which it names."""
+    def unsupported_operation_error(self, what: str) -> NotHereError:
+        """Return the error for an operation that only the indexing machine supports."""
         with self.docstore.snapshot():
             host = self.docstore.manifest.host
         return NotHereError(

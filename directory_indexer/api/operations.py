@@ -37,7 +37,7 @@ class Operation(Generic[_Context]):
 
     `arguments` and `answer` are the records of its arguments and its answer; None for an answer that is no record.
     `run` gets the context of a call, which the server makes, and its arguments. It runs in `pool`; without one, it
-    takes no time or is a coroutine function. `needs` is the right that a key must have; None if no key is needed.
+    takes no time or is a coroutine function. `required_right` is None if no key is needed.
     """
 
     name: str
@@ -47,9 +47,9 @@ class Operation(Generic[_Context]):
     answer: type | None
     run: Callable[[_Context, Any], Any]
     pool: Pool | None = None
-    needs: Right | None = Right.READ
+    required_right: Right | None = Right.READ
 
     @property
     def is_read_only(self) -> bool:
         """Whether the operation changes nothing."""
-        return self.needs in {Right.READ, None}
+        return self.required_right in {Right.READ, None}

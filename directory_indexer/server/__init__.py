@@ -40,7 +40,7 @@ with lazily:
     from directory_indexer.server.http import HttpParts, run_http
     from directory_indexer.server.index_jobs import CollectionJobs, IndexJobs
     from directory_indexer.server.mcp.executor import ToolExecutor
-    from directory_indexer.server.mcp.protocol import make_server, select_toolset
+    from directory_indexer.server.mcp.protocol import make_server, toolset_for_app
     from directory_indexer.server.mcp.tools import Tools
     from directory_indexer.server.middleware.authentication import BrowserSessions
     from directory_indexer.server.middleware.monitoring import LogFormat, start_logging
@@ -74,7 +74,7 @@ def serve_stdio(app: App, options: ServeOptions) -> NoReturn:
 
     with pause_garbage_collection():
         parts = _build_parts(app, options)
-        server = make_server(parts.executor, parts.model, toolset=select_toolset(app))
+        server = make_server(parts.executor, parts.model, toolset=toolset_for_app(app))
     greeter.stop()
 
     def close() -> None:
@@ -113,7 +113,7 @@ def serve_page(app: App, options: ServeOptions, access: Access, page_options: Pa
 def _serve_over_http(app: App, options: ServeOptions, access: Access, page: PageHost | None) -> NoReturn:
     with pause_garbage_collection():
         parts = _build_parts(app, options)
-        server_factory = functools.partial(make_server, parts.executor, parts.model, toolset=select_toolset(app))
+        server_factory = functools.partial(make_server, parts.executor, parts.model, toolset=toolset_for_app(app))
         tools = parts.executor.tools
         administration = Administration(app.registry, app.loaded.data_dir, AdminJobs(app, tools).all())
         http_parts = HttpParts(app, parts.executor, parts.model, IngestWorker(tools.collections), administration, page)

@@ -63,7 +63,7 @@ class AdminJobs:
         """Read all files and documents again, by an index run in a child process."""
         jobs = self._tools.jobs.of(collection)
         job = jobs.rebuild()
-        while not is_ended(run := jobs.state_of(job)):
+        while not is_ended(run := jobs.run_state_of(job)):
             try:
                 report_progress(f"{run.phase}: {run.files_done:,} of {run.files_total:,} files")
             except OperationStoppedError:

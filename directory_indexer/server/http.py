@@ -20,9 +20,9 @@ from directory_indexer.cluster_app import ClusterApp
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.integrations.previewing.workers import PreviewWorkers
-from directory_indexer.server.lifecycle import exit_at_once, stop_on_signal
+from directory_indexer.server.lifecycle import exit_immediately, stop_on_signal
 from directory_indexer.server.mcp.operation_tools import OperationTools
-from directory_indexer.server.middleware.access import Access, listening_socket
+from directory_indexer.server.middleware.access import Access, open_listening_socket
 from directory_indexer.server.middleware.authentication import Authenticator, KeyUses, LoginThrottle
 from directory_indexer.server.middleware.connections import GracefulShutdown, TimeoutConnection
 from directory_indexer.server.middleware.guard import GuardPolicy, RequestGuard
@@ -63,7 +63,7 @@ _MCP_ROUTE = Route("/mcp", Right.READ, MAX_MCP_REQUEST_BYTES)
 _MCP_STREAM_ROUTE = _MCP_ROUTE._replace(is_stream=True)
 """The event stream of a session, which lasts as long as the session."""
 
-_MCP_PATHS = (_MCP_ROUTE.template, f"{_MCP_ROUTE.template}/")
+_MCP_PATHS = (_MCP_ROUTE.path_template, f"{_MCP_ROUTE.path_template}/")
 
 
 MakeServer: TypeAlias = "Callable[[OperationTools], Server[None]]"
@@ -75,7 +75,7 @@ def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close
 
     Background work is asked to stop at the same time, and is awaited after the last response.
     """
-    listening = listening_socket(access.address)
+    listening = open_listening_socket(access.address)
     if parts.app.writes:
         parts.background.start()
 
@@ -89,7 +89,7 @@ def run_http(make_server: MakeServer, parts: HttpParts, access: Access, *, close
     parts.administration.join(_LAST_STEP_GRACE_SECONDS)
     if not parts.app.writes:
         parts.app.close()
-    exit_at_once(code)
+    exit_immediately(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def make_http_app(
     `on_use` is called with the digest of each key that is used.
     """
     operations = PAGE_OPERATIONS if parts.page else OPERATIONS
-    surface, metrics = Router(operations), Metrics()
-    elsewhere = parts.app.elsewhere if isinstance(parts.app, ClusterApp) else None
+    router, metrics = Router(operations), Metrics()
+    unsupported_error = parts.app.unsupported_operation_error if isinstance(parts.app, ClusterApp) else None
     metrics.add_gauges({"calls_waiting": ("Calls that wait for their turn.", lambda: parts.executor.n_waiting)})
     collections = parts.executor.tools.collections
     services = Services(
@@ -140,9 +140,9 @@ def make_http_app(
         operations=tuple(
             operation for operation in operations if parts.app.writes or operation.name in _OPERATIONS_WITHOUT_DATABASE
         ),
-        elsewhere=elsewhere,
+        unsupported_operation_error=unsupported_error,
     )
-    api = Application(surface, services, Idempotency(parts.app.registry))
+    api = Application(router, services, Idempotency(parts.app.registry))
     browsers = parts.page.browsers if parts.page else None
     page = page_application.PageApplication(browsers, FileOpener(services), port=port) if browsers else None
     protocol = _mcp_app(make_server(OperationTools(services)), access)
@@ -152,7 +152,7 @@ def make_http_app(
         if path in _MCP_PATHS:
             return _MCP_STREAM_ROUTE if method == Method.GET else _MCP_ROUTE
         of_page = page_application.route_of(path) if page is not None else None
-        return of_page or surface.route_of(path, method) or UNKNOWN_ROUTE
+        return of_page or router.route_of(path, method) or UNKNOWN_ROUTE
 
     keys, rate = Keys(parts.app.registry), parts.app.loaded.config.serving.requests_per_second
     rules = GuardPolicy(
@@ -166,8 +166,8 @@ def make_http_app(
             browsers=browsers,
         ),
         buckets=TokenBuckets(Rate(rate, 2 * rate), clock=time.monotonic),
-        answers_to=lambda host: access.answers_to(host, port),
-        trusts=lambda origin: access.trusts(origin, port),
+        is_allowed_host=lambda host: access.is_allowed_host(host, port),
+        is_allowed_origin=lambda origin: access.is_allowed_origin(origin, port),
         metrics=metrics,
     )
     return RequestGuard(drain, rules, clock=time.monotonic), drain
@@ -175,7 +175,7 @@ def make_http_app(
 
 def _mcp_app(server: Server[None], access: Access) -> ASGIApp:
     app = server.streamable_http_app(
-        streamable_http_path=_MCP_ROUTE.template,
+        streamable_http_path=_MCP_ROUTE.path_template,
         max_request_body_size=MAX_MCP_REQUEST_BYTES,
         session_idle_timeout=_SESSION_IDLE_SECONDS,
         max_sessions=_MAX_SESSIONS + _MAX_CONNECTIONS,
@@ -209,9 +209,11 @@ class _Dispatcher:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._protocol(scope, receive, send)
-        elif context_of(scope).route.template == _MCP_ROUTE.template:
+        elif context_of(scope).route.path_template == _MCP_ROUTE.path_template:
             await self._protocol(
-                {**scope, "path": _MCP_ROUTE.template, "raw_path": _MCP_ROUTE.template.encode()}, receive, send
+                {**scope, "path": _MCP_ROUTE.path_template, "raw_path": _MCP_ROUTE.path_template.encode()},
+                receive,
+                send,
             )
         elif self._page is not None and page_application.route_of(scope["path"]):
             await self._page(scope, receive, send)
@@ -224,7 +226,7 @@ async def _serve_until_stopped(
 ) -> int:
     port = listening.getsockname()[1]
     key_uses = KeyUses(Keys(parts.app.registry).record_uses)
-    gate, drain = make_http_app(make_server, parts, access, port=port, on_use=key_uses.note)
+    gate, drain = make_http_app(make_server, parts, access, port=port, on_use=key_uses.record_use)
     web = _web_server(gate, parts.app.loaded.config.serving.proxies)
     code: int | None = None
 
@@ -236,7 +238,7 @@ async def _serve_until_stopped(
     def stop_soon(with_code: int) -> None:
         nonlocal code
         if code is not None:  # a second signal
-            exit_at_once(with_code)
+            exit_immediately(with_code)
         code = with_code
         close()
         tasks.start_soon(stop)
@@ -245,11 +247,11 @@ async def _serve_until_stopped(
         await web.until_started()
         if parts.page is None:
             sys.stderr.write(
-                f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP_ROUTE.template}\n"
+                f"dirindex serves MCP on http://{access.address.host_in_url}:{port}{_MCP_ROUTE.path_template}\n"
             )
             sys.stderr.flush()
         else:
-            await parts.page.attend(access.address.host_in_url, port)
+            await parts.page.open_and_wait_until_idle(access.address.host_in_url, port)
             stop_soon(0)
 
     async with anyio.create_task_group() as tasks:

@@ -75,7 +75,7 @@ class Job:
         self.process.wait()
         self.ended_at = time.time()
 
-    def is_of(self, run: RunRecord) -> bool:
+    def is_job_of_run(self, run: RunRecord) -> bool:
         """Whether a recorded run is that of this job; process ids alone do not tell, since they are reused."""
         is_here = run.host == file_path(socket.gethostname())
         return is_here and run.pid == self.process.pid and run.started_at >= self.started_at - _CLOCK_TOLERANCE_SECONDS
@@ -116,7 +116,7 @@ class IndexJobs:
             if own_jobs:
                 return own_jobs[-1]
             other = self._running()
-            is_own = other is not None and any(job.is_of(other) for job in self._jobs)
+            is_own = other is not None and any(job.is_job_of_run(other) for job in self._jobs)
             if other is not None and not is_own and all(run_covers(other, path) for path in directories):
                 return other
             return self._start(directories, () if may_add else (_TRACKED_ONLY_OPTION,))
@@ -157,7 +157,7 @@ class IndexJobs:
         with self._lock:
             return self._start((), (_FORCE_OPTION,))
 
-    def state_of(self, job: Job | RunRecord) -> Run:
+    def run_state_of(self, job: Job | RunRecord) -> Run:
         """Return the state of a run."""
         if isinstance(job, RunRecord):
             current = next((run for run in self._runs(_MAX_RUNS) if run.id == job.id), job)
@@ -173,7 +173,7 @@ class IndexJobs:
 
     def yields_lock(self, job: Job) -> bool:
         """Whether a new run could begin before this one ends."""
-        run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
+        run = next((record for record in self._runs(_MAX_RUNS) if job.is_job_of_run(record)), None)
         return run is not None and run.progress.phase.yields_lock
 
     def current(self) -> Run | None:
@@ -183,7 +183,7 @@ class IndexJobs:
             return run_state(running, joined=False)
         latest = self._runs(1)
         for job in self._jobs_copy():
-            self.state_of(job)
+            self.run_state_of(job)
         if self._last_failure and (not latest or self._last_failure[0] > latest[0].heartbeat_at):
             return self._last_failure[1]
         return run_state(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
@@ -239,7 +239,7 @@ class IndexJobs:
         return job
 
     def _run_of_job(self, job: Job, *, is_running: bool) -> Run:
-        run = next((record for record in self._runs(_MAX_RUNS) if job.is_of(record)), None)
+        run = next((record for record in self._runs(_MAX_RUNS) if job.is_job_of_run(record)), None)
         if is_running:
             # A run counts as ended only when its process has, since its counts are known only then.
             return run_state(run._replace(outcome=None), joined=False) if run else self._run_before_record(job)
@@ -252,7 +252,7 @@ class IndexJobs:
     def _run_before_record(self, job: Job) -> Run:
         """Return the state of a run that is not recorded yet: queued behind another writer, or starting."""
         writer = self._running()
-        if writer is not None and not job.is_of(writer):
+        if writer is not None and not job.is_job_of_run(writer):
             where = ", ".join(map(display, writer.directories))
             message = f"run-{writer.id} of process {writer.pid} is writing to the index: {where}"
             return _run_of_process(job, None, QUEUED, message)

@@ -76,7 +76,7 @@ class EarlyHandshake:
 
     def _answer_handshake(self) -> None:
         first, line_end, _ = self.read.partition(b"\n")
-        answer = answer_plain_handshake(first, self._instructions) if line_end else None
+        answer = make_handshake_response(first, self._instructions) if line_end else None
         if answer is not None:
             os.write(1, json.dumps(answer, separators=(",", ":")).encode() + b"\n")
             self.answered = answer["id"]  # type: ignore[assignment]  # checked when the answer was made
@@ -119,8 +119,8 @@ def pause_garbage_collection() -> Iterator[None]:
     gc.enable()
 
 
-def answer_plain_handshake(message: bytes, instructions: str) -> dict[str, object] | None:
-    """Return the response to a plain handshake, with the instructions; None for any other message."""
+def make_handshake_response(message: bytes, instructions: str) -> dict[str, object] | None:
+    """Return the response to a plain `initialize` or `server/discover` request; None for any other message."""
     try:
         request = json.loads(message)
         result = _RESULT_BUILDERS[request["method"]](request["params"])
@@ -258,7 +258,7 @@ async def stop_when_parent_exits(parent: int, stop: Callable[[int], None]) -> No
     stop(0)
 
 
-def exit_at_once(code: int) -> NoReturn:
+def exit_immediately(code: int) -> NoReturn:
     """Exit at once: a thread that reads standard input, and a search in progress, cannot be interrupted."""
     spans.close()
     logging.shutdown()

@@ -37,7 +37,7 @@ _MAX_LISTED = 10
 _PATH_WITH_LINES = re.compile(r"(?P<path>.+?):(?P<first>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8}))?", re.DOTALL)
 
 
-def indexed_file(snapshot: Snapshot, name: str) -> FilePath:
+def resolve_indexed_file(snapshot: Snapshot, name: str) -> FilePath:
     """Return the indexed file that a client names: by a path, by a unique end of one, or by a URI.
 
     Raises:
@@ -67,7 +67,7 @@ def _resolve_file(snapshot: Snapshot, name: str) -> FilePath:
     return paths.pop()
 
 
-def indexed_file_and_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, int | None] | None]:
+def resolve_file_and_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tuple[int, int | None] | None]:
     """Return the file that a client names, and the lines of a name such as `path:first` or `path:first-last`.
 
     Raises:
@@ -81,10 +81,13 @@ def indexed_file_and_lines(snapshot: Snapshot, name: str) -> tuple[FilePath, tup
         if not with_lines:
             raise
         last = with_lines["last"]
-        return indexed_file(snapshot, with_lines["path"]), (int(with_lines["first"]), int(last) if last else None)
+        return resolve_indexed_file(snapshot, with_lines["path"]), (
+            int(with_lines["first"]),
+            int(last) if last else None,
+        )
 
 
-def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
+def resolve_indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
     """Return the directory or container that a client names, if the index contains files in it.
 
     Raises:
@@ -102,7 +105,7 @@ def indexed_directory(snapshot: Snapshot, name: str) -> FilePath | None:
     return next(iter(directories), None)
 
 
-def directories_of_scope(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
+def resolve_scope_directories(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
     """Return the directories or files that a client restricts a search to; an empty name means everywhere.
 
     Raises:
@@ -120,8 +123,8 @@ def directories_of_scope(snapshot: Snapshot, name: str) -> tuple[FilePath, ...]:
     raise _not_indexed_error(snapshot, name)
 
 
-def meanings_of_relative_path(root: FilePath, name: str) -> tuple[str, ...]:
-    """Return the meanings of a relative path: below the directory, or beginning with the directory's own name."""
+def interpret_relative_path(root: FilePath, name: str) -> tuple[str, ...]:
+    """Return the paths that a relative path may mean: below the directory, or starting with its own name."""
     directory = exact_text(root)
     is_beside = name.split(os.sep, maxsplit=1)[0] == os.path.basename(directory)
     beside = (os.path.join(os.path.dirname(directory), name),) if is_beside else ()
@@ -140,7 +143,7 @@ def path_in_uri(uri: str) -> str:
     Raises:
         NotIndexedError: the URI is not a resource of this server.
     """
-    require_possible_path(uri)
+    require_valid_path(uri)
     if not uri.startswith(URI_PREFIX):
         raise NotIndexedError(f"'{uri}' is not a resource of this server", hint=f"resources are {URI_PREFIX}PATH")
     location = os.fsdecode(unquote_to_bytes(uri.removeprefix(URI_PREFIX)))
@@ -155,11 +158,11 @@ def _without_scheme(name: str) -> str:
         UsageError: the name is not a valid path.
     """
     path = path_in_uri(name) if name.startswith(URI_PREFIX) else unquote_path(name)
-    require_possible_path(path)
+    require_valid_path(path)
     return path
 
 
-def require_possible_path(name: str) -> None:
+def require_valid_path(name: str) -> None:
     """Reject a string that cannot be a path.
 
     Raises:
@@ -179,7 +182,7 @@ def _is_device(name: str) -> bool:
 def _possible_spellings(snapshot: Snapshot, name: str) -> Iterator[FilePath]:
     """Yield the spellings of a path in the index, exact ones first."""
     exact = exact_text(FilePath(name))
-    plains = [path for root in snapshot.directories.all() for path in meanings_of_relative_path(root, exact)]
+    plains = [path for root in snapshot.directories.all() for path in interpret_relative_path(root, exact)]
     for plain in [exact] if os.path.isabs(exact) else plains:
         for path in dict.fromkeys([plain, os.path.normpath(plain), os.path.realpath(plain)]):
             stored = file_path(path)

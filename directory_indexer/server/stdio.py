@@ -26,7 +26,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.server.lifecycle import (
     DuplicateResponseFilter,
     EarlyHandshake,
-    exit_at_once,
+    exit_immediately,
     stop_on_signal,
     stop_when_parent_exits,
 )
@@ -40,7 +40,7 @@ def run_stdio(server: Server[None], greeter: EarlyHandshake, *, parent: int, clo
     """Serve until the client disconnects or the process `parent` exits; `close` is called in any case."""
     anyio.run(_serve_until_closed, server, greeter, parent, close)
     close()
-    exit_at_once(0)
+    exit_immediately(0)
 
 
 async def _serve_until_closed(
@@ -49,7 +49,7 @@ async def _serve_until_closed(
     def stop(code: int) -> None:
         # Cancelling would wait for searches, and on Windows for the thread that reads standard input.
         close()
-        exit_at_once(code)
+        exit_immediately(code)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)

@@ -142,10 +142,10 @@ def _asked(operation: HttpOperation, collection: str, site: Site) -> dict[str, A
     path = operation.path
     for name in re.findall(r"{(\w+)}", path):
         path = path.replace(f"{{{name}}}", str(given.pop(name)))
-    body: object = given if operation.takes is Body.JSON else None
+    body: object = given if operation.argument_place is Body.JSON else None
     if body is None:
         path += "?" + "&".join(f"{name}={value}" for name, value in given.items())
-    if operation.takes is Body.BYTES:
+    if operation.argument_place is Body.BYTES:
         body = b"a text"
     answer = site.ask(operation.method, path, "ours", body)
     told: dict[str, Any] = answer.json
@@ -161,7 +161,7 @@ def test_a_forbidden_collection_is_like_one_that_there_is_not(site: Site, operat
 
 
 def test_every_operation_looks_for_which_collection_a_key_is_good() -> None:
-    others = {one.name for one in OPERATIONS if one not in NAMED and one.needs not in {None, Right.METRICS}}
+    others = {one.name for one in OPERATIONS if one not in NAMED and one.required_right not in {None, Right.METRICS}}
     assert others == {
         "listCollections",
         "getOperation",
@@ -189,7 +189,7 @@ def test_operations_of_another_collection_are_like_none(site: Site) -> None:
 
 @pytest.mark.parametrize("sign", ["%0A", "%0D", "%09", "%23", "%3F", "%00", ";"])
 @pytest.mark.parametrize(
-    "operation", [one for one in OPERATIONS if one.needs not in {None, Right.READ}], ids=lambda one: one.name
+    "operation", [one for one in OPERATIONS if one.required_right not in {None, Right.READ}], ids=lambda one: one.name
 )
 def test_no_spelling_of_a_path_gives_a_right_that_a_key_does_not_have(
     site: Site, operation: HttpOperation, sign: str

@@ -14,7 +14,7 @@ import pytest
 from commands import DIRINDEX, run_command
 from serving import RawClient, text_of
 
-from directory_indexer.server.lifecycle import INSTRUCTIONS, answer_plain_handshake
+from directory_indexer.server.lifecycle import INSTRUCTIONS, make_handshake_response
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +141,7 @@ def test_the_early_answer_to_a_handshake_is_the_one_that_the_sdk_gives(
         client.request("ping" if method == "initialize" else "tools/list", params if method != "initialize" else {})
         answer = client.request(method, params)
     request = {"jsonrpc": "2.0", "id": answer["id"], "method": method, "params": params}
-    assert json.loads(json.dumps(answer_plain_handshake(json.dumps(request).encode(), INSTRUCTIONS))) == answer
+    assert json.loads(json.dumps(make_handshake_response(json.dumps(request).encode(), INSTRUCTIONS))) == answer
 
 
 def test_a_handshake_is_answered_once_and_what_comes_with_it_is_not_lost(place: Path) -> None:

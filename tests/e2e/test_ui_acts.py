@@ -51,7 +51,7 @@ def browser(server: PageServer) -> Admitted:
 
 
 def _body(operation: HttpOperation) -> dict[str, str] | None:
-    return {} if operation.has_body else None
+    return {} if operation.has_json_body else None
 
 
 class Person:

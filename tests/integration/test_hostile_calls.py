@@ -20,7 +20,7 @@ from directory_indexer.config import load_config
 from directory_indexer.core.paths import resolved_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.policies import Policies
-from directory_indexer.server.bridge.http_client import Exchange, remote_address
+from directory_indexer.server.bridge.http_client import HttpClient, parse_remote_address
 from directory_indexer.server.bridge.mcp_server import LOCAL_TOOLS, LocalFiles, make_bridge_server
 from directory_indexer.server.bridge.remote_server import RemoteServer
 from directory_indexer.server.mcp import record_schema
@@ -94,7 +94,7 @@ def bridge(place: _Place, served: Served) -> Iterator[_Caller]:
     with (
         served.listening() as address,
         anyio.from_thread.start_blocking_portal() as portal,
-        contextlib.closing(Exchange(remote_address(address), TOKEN)) as exchange,
+        contextlib.closing(HttpClient(parse_remote_address(address), TOKEN)) as exchange,
     ):
         remote = RemoteServer(exchange)
         server = make_bridge_server(remote, LocalFiles(policies), (resolved_path(place.docs),))

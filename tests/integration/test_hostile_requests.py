@@ -90,7 +90,7 @@ def _arguments(operation: HttpOperation) -> Mapping[str, Any]:
 
 def _values(operation: HttpOperation, name: str) -> Mapping[str, str]:
     """Return what an argument can be given: what does not come in a body is a text, whatever it is."""
-    return _ANY if operation.has_body and f"{{{name}}}" not in operation.path else _TEXTS
+    return _ANY if operation.has_json_body and f"{{{name}}}" not in operation.path else _TEXTS
 
 
 def _ask(served: Served, operation: HttpOperation, arguments: Mapping[str, str]) -> Heard:
@@ -98,12 +98,12 @@ def _ask(served: Served, operation: HttpOperation, arguments: Mapping[str, str])
     left = dict(arguments)
     path = re.sub(r"{(\w+)}", lambda match: str(json.loads(left.pop(match[1]))), operation.path)
     headers = {
-        header: str(json.loads(left.pop(name))) for name, header in operation.from_headers.items() if name in left
+        header: str(json.loads(left.pop(name))) for name, header in operation.header_arguments.items() if name in left
     }
-    if operation.has_body:
+    if operation.has_json_body:
         return served.ask(operation.method, path, body=_object(left), headers=headers)
     query = "&".join(f"{name}={_quoted(json.loads(value))}" for name, value in left.items())
-    body = b"A kolibri." if operation.takes is Body.BYTES else b""
+    body = b"A kolibri." if operation.argument_place is Body.BYTES else b""
     return served.ask(operation.method, path, query, body=body, headers=headers)
 
 
@@ -153,7 +153,7 @@ def test_no_value_of_any_argument_of_an_operation_makes_it_fail(
     assert not served.log.bugs
 
 
-@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.lines], ids=lambda one: one.name)
+@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.run_json_lines], ids=lambda one: one.name)
 def test_no_argument_of_a_line_makes_a_request_of_many_fail(
     place: _Place, plain: Served, operation: HttpOperation
 ) -> None:

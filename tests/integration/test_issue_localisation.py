@@ -10,7 +10,7 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.search.issue_localisation import LocateRequest, LocateResult, Spot, locate
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
-from directory_indexer.server.mcp.tools import located_within_budget
+from directory_indexer.server.mcp.tools import locate_within_budget
 
 if TYPE_CHECKING:
     from indexes import Index
@@ -133,7 +133,7 @@ def test_what_there_is_to_read_keeps_to_its_tokens(index: Index, max_tokens: int
     assert lines <= max_tokens * 3
     assert sum(spot.tokens for spot in spots) <= max_tokens
     assert found.n_left_out
-    answer = located_within_budget(found, (), max_tokens=max_tokens)
+    answer = locate_within_budget(found, (), max_tokens=max_tokens)
     assert count_json_tokens(record_to_object(answer)) <= max_tokens
 
 

@@ -11,7 +11,7 @@ from directory_indexer.search.symbol_files import find_files_with_name
 from directory_indexer.search.symbols import SymbolResult, Uses, find_symbol, symbol_notes, symbol_request
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.arguments import SymbolArguments
-from directory_indexer.server.mcp.tools import format_places, symbol_within_budget
+from directory_indexer.server.mcp.tools import format_locations, symbol_within_budget
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.structure import symbol_lines
 
@@ -135,9 +135,9 @@ def test_an_answer_to_an_assistant_keeps_to_its_tokens_and_says_what_to_call_nex
         answer = symbol_within_budget(snapshot, call, (), ())
         nowhere = symbol_within_budget(snapshot, call._replace(name="nowhere"), (), ())
     assert count_json_tokens(record_to_object(answer)) <= max_tokens
-    assert max_tokens == 200 or "def name():" in format_places(answer)  # a long path may leave no room for it
-    assert "Next: get_content" in format_places(answer)
-    assert "Next: search" in format_places(nowhere)
+    assert max_tokens == 200 or "def name():" in format_locations(answer)  # a long path may leave no room for it
+    assert "Next: get_content" in format_locations(answer)
+    assert "Next: search" in format_locations(nowhere)
 
 
 @pytest.mark.parametrize("name", ["", "two words", "../etc", "name(", "x" * 1_000_000])
@@ -197,7 +197,7 @@ def test_very_many_definitions_leave_room_for_uses(index: Index) -> None:
     index.write("a.py", f"{text}\nklass.name(1)\n")
     index.run()
     with index.docstore.snapshot() as snapshot:
-        answer = format_places(symbol_within_budget(snapshot, SymbolArguments("name", max_tokens=500), (), ()))
+        answer = format_locations(symbol_within_budget(snapshot, SymbolArguments("name", max_tokens=500), (), ()))
     assert "more definitions" in answer
     assert "klass.name(1)" in answer
 

@@ -16,7 +16,11 @@ from directory_indexer.search.locators import outline_of_locator, parse_locator
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.mcp.grep_outline import outline_of_name
 from directory_indexer.server.mcp.index_tool import directories_to_index
-from directory_indexer.server.path_resolution import directories_of_scope, indexed_file, indexed_file_and_lines
+from directory_indexer.server.path_resolution import (
+    resolve_file_and_lines,
+    resolve_indexed_file,
+    resolve_scope_directories,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,9 +55,9 @@ def written(request: pytest.FixtureRequest, index: Index, monkeypatch: pytest.Mo
 def test_a_file_is_found_by_any_form_of_its_path(index: Index, written: str) -> None:
     file = index.root / "my notes/n ü.md"
     with index.docstore.snapshot() as snapshot:
-        assert indexed_file(snapshot, written) == str(file)
-        assert indexed_file_and_lines(snapshot, written)[0] == str(file)
-        assert directories_of_scope(snapshot, written) == (str(file),)
+        assert resolve_indexed_file(snapshot, written) == str(file)
+        assert resolve_file_and_lines(snapshot, written)[0] == str(file)
+        assert resolve_scope_directories(snapshot, written) == (str(file),)
         assert parse_locator(snapshot, written).path == str(file)
         assert outline_of_name(snapshot, written).path == outline_of_locator(snapshot, written).path == str(file)
     assert resolved_path(parse_location(written)) == str(file)
@@ -81,7 +85,7 @@ def test_a_name_that_looks_like_another_form_is_that_of_the_file_that_has_it(tmp
 def test_no_form_leads_out_of_the_index(indexed: Indexed, name: str) -> None:
     index = indexed({"a.md": "A text.\n"})
     with index.docstore.snapshot() as snapshot:
-        for find in (indexed_file, directories_of_scope):
+        for find in (resolve_indexed_file, resolve_scope_directories):
             with pytest.raises(NotIndexedError):
                 find(snapshot, name)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.server.rest.documents import (
-    UnsatisfiableError,
+    RangeNotSatisfiableError,
     allows_partial_response,
     matches_if_none_match,
     parse_byte_ranges,
@@ -41,7 +41,7 @@ def _meant(parts: list[tuple[int | None, int | None]], size: int) -> set[int]:
 def test_spans_hold_each_byte_that_is_asked_for_once(parts: list[tuple[int | None, int | None]], size: int) -> None:
     meant = _meant(parts, size)
     if not meant:
-        with pytest.raises(UnsatisfiableError):
+        with pytest.raises(RangeNotSatisfiableError):
             parse_byte_ranges(_header(parts), size)
         return
     told = [at for span in parse_byte_ranges(_header(parts), size) for at in range(span.start, span.end)]
@@ -53,7 +53,7 @@ def test_spans_hold_each_byte_that_is_asked_for_once(parts: list[tuple[int | Non
 def test_no_header_names_bytes_that_there_are_not(header: str, size: int) -> None:
     try:
         spans = parse_byte_ranges(header, size)
-    except UnsatisfiableError:
+    except RangeNotSatisfiableError:
         return
     assert all(0 <= span.start < span.end <= size for span in spans)
 

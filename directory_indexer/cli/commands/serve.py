@@ -23,7 +23,7 @@ with lazily:
     from directory_indexer.integrations.assistants.clients import launch_of, snippet
     from directory_indexer.server import ServeOptions, serve_http, serve_page, serve_stdio
     from directory_indexer.server.bridge import serve_remote
-    from directory_indexer.server.bridge.http_client import remote_address
+    from directory_indexer.server.bridge.http_client import parse_remote_address
     from directory_indexer.server.middleware import access
     from directory_indexer.server.middleware.access import (
         Access,
@@ -129,7 +129,7 @@ def serve(call: ServeCall) -> None:
         _reject_options_with_remote(
             http=call.http, no_token=call.no_token, watch=call.watch, print_config=call.print_config
         )
-        address = remote_address(call.remote, allow_http=call.allow_http)
+        address = parse_remote_address(call.remote, allow_http=call.allow_http)
         token = read_token(call.token_file, os.environ)
         private = (resolved_path(call.token_file),) if call.token_file else ()
         app = open_app(call.config, call.data_dir, output)

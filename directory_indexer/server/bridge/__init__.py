@@ -12,7 +12,7 @@ from directory_indexer.server.bridge.http_client import RemoteAddress
 from directory_indexer.server.lifecycle import EarlyHandshake, log_to_stderr, pause_garbage_collection
 
 with lazily:
-    from directory_indexer.server.bridge.http_client import Exchange
+    from directory_indexer.server.bridge.http_client import HttpClient
     from directory_indexer.server.bridge.mcp_server import LocalFiles, make_bridge_server
     from directory_indexer.server.bridge.remote_server import RemoteServer
     from directory_indexer.server.stdio import run_stdio
@@ -36,7 +36,7 @@ def serve_remote(
     with pause_garbage_collection():
         fetch_urls = app.loaded.config.serving.fetch_urls
         local_files = LocalFiles(app.policies, private=private, fetch_urls=fetch_urls)
-        exchange = Exchange(address, token)
-        server = make_bridge_server(RemoteServer(exchange), local_files, allowed)
+        http_client = HttpClient(address, token)
+        server = make_bridge_server(RemoteServer(http_client), local_files, allowed)
     # There is no early handshake: the SDK is already imported.
-    run_stdio(server, EarlyHandshake(""), parent=parent, close=exchange.close)
+    run_stdio(server, EarlyHandshake(""), parent=parent, close=http_client.close)

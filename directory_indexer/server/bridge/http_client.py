@@ -59,7 +59,7 @@ class NoResponseError(UnavailableError):
     """The server could not be reached, or its response is incomplete; a retry may succeed."""
 
 
-class Exchange:
+class HttpClient:
     """An HTTP client of one server, authenticated by a token. Thread-safe."""
 
     def __init__(
@@ -263,14 +263,14 @@ class RemoteAddress(NamedTuple):
         return self.url.copy_with(raw_path=self.url.raw_path.rstrip(b"/") + path.encode("ascii"))
 
 
-def remote_address(written: str, *, allow_http: bool = False) -> RemoteAddress:
+def parse_remote_address(text: str, *, allow_http: bool = False) -> RemoteAddress:
     """Parse the address of a server.
 
     Raises:
         UsageError: the address is invalid, or it is unencrypted HTTP to another machine without `allow_http`.
     """
-    url = address_of(written)
-    if url.query or url.fragment or "?" in written or "#" in written:
+    url = address_of(text)
+    if url.query or url.fragment or "?" in text or "#" in text:
         raise UsageError(f"{display_url(url)} is asked with more than a path", hint="write --remote https://host")
     is_local = _is_loopback(url.host)
     if url.scheme == "http" and not is_local and not allow_http:

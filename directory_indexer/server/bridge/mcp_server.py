@@ -80,7 +80,7 @@ from directory_indexer.server.mcp.arguments import (
     parse_arguments,
 )
 from directory_indexer.server.mcp.clients import ClientRoots
-from directory_indexer.server.mcp.tool_results import arguments_schema, error_result, listed_tools
+from directory_indexer.server.mcp.tool_results import arguments_schema, describe_tools, error_result
 from directory_indexer.telemetry import spans
 from directory_indexer.telemetry.spans import Word
 from directory_indexer.walk.ignore import secret_kind_of_path
@@ -247,7 +247,7 @@ class Bridge(NamedTuple):
 
     async def forward(self, request: Request[Any, Any], result: type[_Result]) -> _Result:
         """Return the result of the server for a request, and report waits to the client, which then times out later."""
-        return await self.remote.ask(request, result, self.report)
+        return await self.remote.request(request, result, self.report)
 
     def report(self, wait: RetryWait) -> None:
         """Report a wait to the client, from a worker thread."""
@@ -301,12 +301,12 @@ async def _lifespan(_: object) -> AsyncIterator[None]:
 async def _list_tools(remote: RemoteServer, params: PaginatedRequestParams | None) -> ListToolsResult:
     """List the tools of the server, or those that it should have if it is away: clients ask once, when they start."""
     try:
-        listed = await remote.ask(ListToolsRequest(params=params), ListToolsResult, _raise_without_retry)
+        listed = await remote.request(ListToolsRequest(params=params), ListToolsResult, _raise_without_retry)
     except (DirIndexError, MCPError) as error:
         _log.warning("the tools of the server are not known: %s", error)
-        listed = ListToolsResult(tools=listed_tools(executor.TOOLS))
+        listed = ListToolsResult(tools=describe_tools(executor.TOOLS))
     forwarded = [tool for tool in listed.tools if tool.name not in LOCAL_TOOLS]
-    local = [] if params and params.cursor else listed_tools(LOCAL_TOOLS.values())
+    local = [] if params and params.cursor else describe_tools(LOCAL_TOOLS.values())
     return ListToolsResult(tools=[*forwarded, *local], next_cursor=listed.next_cursor)
 
 
@@ -389,7 +389,7 @@ LOCAL_TOOLS: Final[Mapping[str, Operation[Bridge]]] = {
             IngestFileArguments,
             SentDocument,
             _convert_and_ingest,
-            needs=Right.WRITE,
+            required_right=Right.WRITE,
         ),
     )
 }

@@ -24,7 +24,7 @@ from directory_indexer.server.bridge.http_client import (
     MAX_ANSWER_BYTES,
     Backoff,
     CancellableWait,
-    Exchange,
+    HttpClient,
     HttpRequest,
     RetryingClient,
     RetryWait,
@@ -70,12 +70,12 @@ _SENT_DOCUMENT_PARSER: Final = TypeAdapter(SentDocument)
 class RemoteServer:
     """An index server over HTTP: its MCP endpoint, and its operation that stores a text."""
 
-    def __init__(self, exchange: Exchange, *, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - it is a value
-        self._address = exchange.address
-        self._client = RetryingClient(exchange.send, backoff=backoff)
+    def __init__(self, http_client: HttpClient, *, backoff: Backoff = Backoff()) -> None:  # noqa: B008 - it is a value
+        self._address = http_client.address
+        self._client = RetryingClient(http_client.send, backoff=backoff)
         self.limiter = anyio.CapacityLimiter(_MAX_CONCURRENT_REQUESTS)
 
-    async def ask(
+    async def request(
         self, request: Request[Any, Any], result: type[_Result], report: Callable[[RetryWait], None]
     ) -> _Result:
         """Send a request of MCP and return its result; `report` is called before each wait, and may raise to give up.

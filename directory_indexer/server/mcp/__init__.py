@@ -168,7 +168,7 @@ def count_json_tokens(value: object) -> int:
     return -(-count_json_bytes(value) // _BYTES_PER_TOKEN)
 
 
-def count_bytes(n_tokens: int) -> int:
+def max_bytes_of_tokens(n_tokens: int) -> int:
     """Return the largest byte count of so many tokens."""
     return n_tokens * _BYTES_PER_TOKEN
 

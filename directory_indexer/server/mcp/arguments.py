@@ -344,12 +344,12 @@ def _resolve_aliases(arguments: Mapping[str, object], aliases: Iterable[Alias]) 
             continue
         if values.get(alias.own) in _EMPTY_VALUES:
             values[alias.own], names_in_call[alias.own] = value, alias.name
-        require_same_value((alias.own, values[alias.own]), (alias.name, value))
+        require_no_conflict((alias.own, values[alias.own]), (alias.name, value))
     return values, names_in_call
 
 
-def require_same_value(own: tuple[str, object], other: tuple[str, object]) -> None:
-    """Reject two different values of the same argument; a list agrees with each of its items.
+def require_no_conflict(own: tuple[str, object], other: tuple[str, object]) -> None:
+    """Reject different values of an argument and its alias; a list agrees with each of its items.
 
     Raises:
         ArgumentError: the values differ.

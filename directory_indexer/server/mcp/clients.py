@@ -96,7 +96,7 @@ def indexed_client_roots(snapshot: Snapshot) -> tuple[FilePath, ...]:
     return tuple(root for root in overlapping if snapshot.files.covers(root))
 
 
-def client_roots_note(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
+def describe_client_roots(scope: tuple[FilePath, ...]) -> tuple[str, ...]:
     """Return a note that the search was restricted to the client's roots, or that nothing is indexed there."""
     if scope:
         roots = ", ".join(map(display, scope))
@@ -140,7 +140,7 @@ class ReturnedPassages:
         """Return the lines returned to a client; none for a client that cannot be identified."""
         return dict(self._clients.get(client, {})) if client else {}
 
-    def note(self, client: Client | None, passages: Iterable[Passage]) -> None:
+    def record(self, client: Client | None, passages: Iterable[Passage]) -> None:
         """Record the passages of an answer."""
         if client is None:
             return

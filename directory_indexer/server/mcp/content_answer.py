@@ -24,7 +24,7 @@ from directory_indexer.server.mcp import (
 )
 from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import ArgumentError, ContentArguments
-from directory_indexer.server.path_resolution import indexed_directory, indexed_file_and_lines
+from directory_indexer.server.path_resolution import resolve_file_and_lines, resolve_indexed_directory
 from directory_indexer.storage.documents.files import FileFilter
 from directory_indexer.storage.documents.store import Snapshot
 
@@ -157,7 +157,7 @@ def _parse_range(text: str, unit: Unit) -> tuple[int, int]:
     return first, int(match[3]) if match[3] else _LAST_POSITION if match[2] else first
 
 
-def read_file_or_directory(snapshot: Snapshot, call: ContentArguments) -> FileText:
+def read_requested_content(snapshot: Snapshot, call: ContentArguments) -> FileText:
     """Return the requested part of a file, or the indexed files of a directory or container.
 
     Raises:
@@ -165,9 +165,9 @@ def read_file_or_directory(snapshot: Snapshot, call: ContentArguments) -> FileTe
         UsageError: the file has no such part.
     """
     try:
-        path, lines = indexed_file_and_lines(snapshot, call.path)
+        path, lines = resolve_file_and_lines(snapshot, call.path)
     except NotIndexedError:
-        directory = indexed_directory(snapshot, call.path)
+        directory = resolve_indexed_directory(snapshot, call.path)
         if directory is None:
             raise
         return _list_directory(snapshot, directory, call)

@@ -120,7 +120,7 @@ async def _wait_for_run(caller: Caller, call: arguments.IndexCall, job: Job | Ru
     reported_percent = 0.0
     jobs = caller.executor.tools.jobs.of(call.collection)
     while True:
-        result = await caller.executor.run(Pool.READ, lambda: jobs.state_of(job))
+        result = await caller.executor.run(Pool.READ, lambda: jobs.run_state_of(job))
         if is_ended(result) or anyio.current_time() >= deadline:
             if isinstance(job, Job):
                 job.is_reported = is_ended(result)
@@ -219,7 +219,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
         arguments.IndexCall,
         Run,
         index,
-        needs=Right.WRITE,
+        required_right=Right.WRITE,
     ),
     Operation(
         "server_info",

@@ -33,7 +33,7 @@ from directory_indexer.server.mcp import (
 )
 from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import ArgumentError, GrepCall
-from directory_indexer.server.path_resolution import indexed_directory, indexed_file
+from directory_indexer.server.path_resolution import resolve_indexed_directory, resolve_indexed_file
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, count, plain
 from directory_indexer.text.structure import folded_note, outline_lines, outline_within
@@ -191,14 +191,14 @@ def outline_of_name(snapshot: Snapshot, name: str) -> Outline:
         UsageError: the name is not a valid path, or the file has no such part.
     """
     try:
-        return outline_of(snapshot, indexed_file(snapshot, name))
+        return outline_of(snapshot, resolve_indexed_file(snapshot, name))
     except NotIndexedError:
-        if directory := indexed_directory(snapshot, name):
+        if directory := resolve_indexed_directory(snapshot, name):
             return outline_of(snapshot, directory)
         file, _, heading = name.partition("#")
         if not heading.strip() or not file.strip():
             raise
-        return outline_of(snapshot, indexed_file(snapshot, file), heading.strip())
+        return outline_of(snapshot, resolve_indexed_file(snapshot, file), heading.strip())
 
 
 def outline_within_budget(outline: Outline, *, max_tokens: int) -> OutlineAnswer:

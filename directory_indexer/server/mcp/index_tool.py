@@ -19,7 +19,7 @@ from directory_indexer.server.mcp.answer import Answer
 from directory_indexer.server.mcp.answer_text import format_run, run_within_budget
 from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.mcp.tool_results import NoRunError
-from directory_indexer.server.path_resolution import meanings_of_relative_path, require_possible_path
+from directory_indexer.server.path_resolution import interpret_relative_path, require_valid_path
 from directory_indexer.storage.documents.runs import Origin, RunRecord
 
 with lazily:
@@ -29,8 +29,8 @@ with lazily:
 _POLL_SECONDS = 0.05
 
 
-class IndexVerbs:
-    """The index runs of all collections as clients control them; `by` is the origin under which they stop a run."""
+class IndexActions:
+    """The actions of the tool `index` on the runs of all collections; `by` is the origin that stops a run."""
 
     def __init__(self, collections: Collections, jobs: CollectionJobs, allowed: Sequence[FilePath]) -> None:
         self._collections = collections
@@ -118,9 +118,9 @@ class IndexVerbs:
         jobs = self._jobs.of(call.collection)
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
-            while not is_ended(jobs.state_of(job)) and time.monotonic() < deadline:
+            while not is_ended(jobs.run_state_of(job)) and time.monotonic() < deadline:
                 time.sleep(_POLL_SECONDS)
-        return index_answer(jobs.state_of(stopped[-1]))
+        return index_answer(jobs.run_state_of(stopped[-1]))
 
     def _allowed_directories(self, call: IndexCall) -> tuple[FilePath, ...]:
         """Return the directories that the operator allows: they apply to the default collection only."""
@@ -161,7 +161,7 @@ def directories_to_index(
             )
         return (*tracked, *new)
     name = unquote_path(name)
-    require_possible_path(name)
+    require_valid_path(name)
     paths = _directories_of_name(name, [*tracked, *allowed])
     below = [(path, root) for path in paths for root in tracked if lies_in(path, root)]
     addable = [(path, path) for path in paths if any(lies_in(path, root) for root in allowed)]
@@ -177,7 +177,7 @@ def directories_to_index(
 def _directories_of_name(name: str, roots: Iterable[FilePath]) -> list[FilePath]:
     plain = exact_text(FilePath(name))
     paths = (
-        [plain] if os.path.isabs(plain) else [path for root in roots for path in meanings_of_relative_path(root, plain)]
+        [plain] if os.path.isabs(plain) else [path for root in roots for path in interpret_relative_path(root, plain)]
     )
     return [file_path(os.path.realpath(path)) for path in paths]
 

@@ -22,9 +22,9 @@ from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,
     NEXT_CALLS_FROM_CLUSTER,
     arguments_schema,
+    describe_tools,
     error_result,
     format_error_with_next_call,
-    listed_tools,
 )
 from directory_indexer.server.middleware.request_context import RefusedError
 from directory_indexer.server.rest import (
@@ -50,7 +50,7 @@ class OperationTools:
 
     def __init__(self, services: Services) -> None:
         self._services = services
-        self._next_calls = NEXT_CALLS if services.elsewhere is None else NEXT_CALLS_FROM_CLUSTER
+        self._next_calls = NEXT_CALLS if services.unsupported_operation_error is None else NEXT_CALLS_FROM_CLUSTER
         self._tools = {tool.name: tool.of(operation) for operation in services.operations for tool in operation.tools}
 
     def __contains__(self, name: str) -> bool:
@@ -58,7 +58,7 @@ class OperationTools:
 
     def listed(self, key: Key | None) -> list[Tool]:
         """Return the descriptions of the tools that a key allows."""
-        return listed_tools(tool for tool in self._tools.values() if _grants_right(key, tool.needs))
+        return describe_tools(tool for tool in self._tools.values() if _grants_right(key, tool.required_right))
 
     def arguments_schema(self, name: str) -> JsonObject:
         """Return the argument schema of a tool."""

@@ -60,15 +60,15 @@ from directory_indexer.server.mcp.arguments import (
 )
 from directory_indexer.server.mcp.clients import ClientRoots, ReturnedPassages, identify_client
 from directory_indexer.server.mcp.executor import TOOLS, Caller, Progress, ToolExecutor
-from directory_indexer.server.mcp.search_answer import collections_of_call, path_of_call
+from directory_indexer.server.mcp.search_answer import requested_collections, requested_path
 from directory_indexer.server.mcp.tool_results import (
     NEXT_CALLS,
     NEXT_CALLS_FROM_CLUSTER,
     NextCalls,
     arguments_schema,
+    describe_tools,
     error_result,
     format_error_with_next_call,
-    listed_tools,
 )
 from directory_indexer.server.path_resolution import URI_PREFIX, path_in_uri
 from directory_indexer.storage.documents.runs import Origin
@@ -171,7 +171,7 @@ class _Session:
     ) -> ListToolsResult:
         more = self._more.listed(_key_of(ctx)) if self._more is not None else []
         return ListToolsResult(
-            tools=[*listed_tools(self._toolset.tools, hidden_arguments=self._toolset.hidden_arguments), *more]
+            tools=[*describe_tools(self._toolset.tools, hidden_arguments=self._toolset.hidden_arguments), *more]
         )
 
     async def call_tool(self, ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
@@ -222,7 +222,7 @@ class _Session:
             _log.exception("%s failed", tool.name)
             return error_result(f"{tool.name} failed because of a bug; its log tells more. Next: call server_info.")
         if isinstance(answer.result, SearchAnswer):
-            self._returned.note(identify_client(ctx), answer.result.hits)
+            self._returned.record(identify_client(ctx), answer.result.hits)
         links = map(_resource_link, answer.links)
         return CallToolResult(
             content=[TextContent(text=answer.text), *links], structured_content=record_to_object(answer.result)
@@ -230,7 +230,7 @@ class _Session:
 
     async def _set_call_context(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
         """Set the client's roots, if the call has no path, and the passages already returned in the session."""
-        if isinstance(call, _CALLS_WITH_SCOPE) and not path_of_call(call):
+        if isinstance(call, _CALLS_WITH_SCOPE) and not requested_path(call):
             clients.current_roots.set(await self._roots.of(ctx))
         if isinstance(call, SearchCall) and not call.again and not call.plain:
             clients.returned_lines.set(self._returned.of(identify_client(ctx)))
@@ -335,7 +335,7 @@ def require_collection_access(grants_collection: Callable[[str], bool], call: An
     Raises:
         NotIndexedError: a collection is not accessible; the error does not reveal whether it exists.
     """
-    for name in collections_of_call(call):
+    for name in requested_collections(call):
         if not grants_collection(name):
             raise collection_not_found(name)
 
@@ -361,7 +361,7 @@ CLUSTER_TOOLSET: Final = frozenset({"search", "get_content", "server_info"})
 """The tools that a cluster index can answer; all others need the database or the files."""
 
 
-def select_toolset(app: App) -> Toolset:
+def toolset_for_app(app: App) -> Toolset:
     """Return the toolset for the index of an app."""
     if isinstance(app, ClusterApp):
         return Toolset(
@@ -369,7 +369,7 @@ def select_toolset(app: App) -> Toolset:
             CLUSTER_INSTRUCTIONS,
             NEXT_CALLS_FROM_CLUSTER,
             frozenset({"collection", "collections"}),
-            app.elsewhere,
+            app.unsupported_operation_error,
         )
     return FULL_TOOLSET
 

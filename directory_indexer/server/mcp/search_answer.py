@@ -26,17 +26,17 @@ from directory_indexer.ranking.excerpts import narrow_excerpt
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS
 from directory_indexer.search.requests import SearchRequest, SearchResult, metadata_conditions, parse_since, parse_until
 from directory_indexer.server.mcp import (
-    count_bytes,
     count_json_bytes,
     count_json_tokens,
     largest_number_that_fits,
+    max_bytes_of_tokens,
     record_to_object,
 )
 from directory_indexer.server.mcp.answer import Answer, resource_links
 from directory_indexer.server.mcp.answer_text import format_search_answer
 from directory_indexer.server.mcp.arguments import ArgumentError, SearchCall, SimilarArguments
-from directory_indexer.server.mcp.clients import client_roots_note, indexed_client_roots, omit_returned_excerpt
-from directory_indexer.server.path_resolution import directories_of_scope
+from directory_indexer.server.mcp.clients import describe_client_roots, indexed_client_roots, omit_returned_excerpt
+from directory_indexer.server.path_resolution import resolve_scope_directories
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
@@ -48,7 +48,7 @@ EXCERPT_CHARS = 800
 """Longer than for people: an assistant then requests the surrounding text less often."""
 
 
-def collections_of_call(call: Any) -> tuple[str, ...]:
+def requested_collections(call: Any) -> tuple[str, ...]:
     """Return the collections of a call, whether its arguments allow one or several."""
     return getattr(call, "collections", ()) or (getattr(call, "collection", DEFAULT),)
 
@@ -84,8 +84,8 @@ _DEFAULT_PRESENTATION: Final[Mapping[str, Any]] = {
 """Arguments that may differ from page to page of an answer."""
 
 
-def path_of_call(call: Any) -> str:
-    """Return the path that a call is restricted to; for `similar_files` that is `within`."""
+def requested_path(call: Any) -> str:
+    """Return the path to which a call restricts the search; for `similar_files` that is `within`."""
     return str(call.within if isinstance(call, SimilarArguments) else call.path)
 
 
@@ -113,7 +113,9 @@ def resolve_scope(opened: OpenCollection, path: str) -> ResolvedScope:
         NotIndexedError: nothing is indexed there.
     """
     scope = resolve_path_or_roots(opened, path)
-    return ResolvedScope(scope, tuple(map(Note, client_roots_note(scope))) if _uses_client_roots(opened, path) else ())
+    return ResolvedScope(
+        scope, tuple(map(Note, describe_client_roots(scope))) if _uses_client_roots(opened, path) else ()
+    )
 
 
 ScopeResolver: TypeAlias = "Callable[[OpenCollection, str], ResolvedScope]"
@@ -127,7 +129,9 @@ def resolve_path_or_roots(opened: OpenCollection, path: str) -> tuple[FilePath, 
     """
     with opened.app.visible.snapshot() as snapshot:
         return (
-            indexed_client_roots(snapshot) if _uses_client_roots(opened, path) else directories_of_scope(snapshot, path)
+            indexed_client_roots(snapshot)
+            if _uses_client_roots(opened, path)
+            else resolve_scope_directories(snapshot, path)
         )
 
 
@@ -203,13 +207,13 @@ def search_answer_within_budget(result: SearchResult, page: AnswerPage) -> Searc
 
     first, others = hits[:_N_HITS_BEFORE_SHORTENING], hits[_N_HITS_BEFORE_SHORTENING:]
     excerpt_bytes = [count_json_bytes(hit.excerpt) for hit in first]
-    if sum(excerpt_bytes) <= count_bytes(page.max_tokens) and fits(first):
+    if sum(excerpt_bytes) <= max_bytes_of_tokens(page.max_tokens) and fits(first):
         n_others = largest_number_that_fits(len(others), lambda n: fits(hits[: len(first) + n]))
         return _search_answer_of_page(result, page, hits[: len(first) + n_others])
     estimate = None
     least = size(_shorten_excerpts_by_rank(first, 0))
     if least <= page.max_tokens:
-        estimate = _estimate_step(excerpt_bytes, count_bytes(page.max_tokens - least))
+        estimate = _estimate_step(excerpt_bytes, max_bytes_of_tokens(page.max_tokens - least))
     else:  # this is rare, and each trial costs a millisecond
         first = first[
             : largest_number_that_fits(len(first) - 1, lambda n: fits(_shorten_excerpts_by_rank(first[:n], 0)))

@@ -33,7 +33,7 @@ from directory_indexer.server.mcp.answer_text import escape_controls
 from directory_indexer.server.mcp.arguments import IN_COLLECTION, LAST_LINE
 
 
-def listed_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
+def describe_tools(tools: Iterable[Operation[Any]], *, hidden_arguments: Collection[str] = ()) -> list[Tool]:
     """Return the descriptions of tools, without result schemas, which would take three times as many tokens.
 
     `hidden_arguments` are omitted.

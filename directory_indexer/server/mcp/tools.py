@@ -49,7 +49,7 @@ from directory_indexer.server.mcp.arguments import (
     SimilarArguments,
     SymbolArguments,
 )
-from directory_indexer.server.mcp.content_answer import fit_content_answer, format_content, read_file_or_directory
+from directory_indexer.server.mcp.content_answer import fit_content_answer, format_content, read_requested_content
 from directory_indexer.server.mcp.grep_outline import (
     format_grep_answer,
     grep_request,
@@ -57,21 +57,21 @@ from directory_indexer.server.mcp.grep_outline import (
     outline_of_name,
     outline_within_budget,
 )
-from directory_indexer.server.mcp.index_tool import IndexVerbs
+from directory_indexer.server.mcp.index_tool import IndexActions
 from directory_indexer.server.mcp.search_answer import (
     AnswerPage,
     add_collection_names,
-    collections_of_call,
     facet_answer,
     parse_search_call,
     plain_search_answer,
+    requested_collections,
     resolve_path_or_roots,
     resolve_scope,
     resolve_scope_refreshing,
     search_answer_within_budget,
     search_in,
 )
-from directory_indexer.server.path_resolution import indexed_file_and_lines
+from directory_indexer.server.path_resolution import resolve_file_and_lines
 from directory_indexer.storage.documents.store import Snapshot
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.structure import located_lines, symbol_lines
@@ -104,7 +104,7 @@ class Tools:
         self.collections = collections
         self._model = model
         self.jobs = jobs
-        self.index = IndexVerbs(collections, jobs, allowed)
+        self.index = IndexActions(collections, jobs, allowed)
         self._allowed = tuple(allowed)
 
     def search(self, call: SearchCall) -> Answer:
@@ -125,7 +125,7 @@ class Tools:
         Raises:
             UsageError: the call names several collections.
         """
-        names = collections_of_call(call)
+        names = requested_collections(call)
         if len(names) > 1:
             raise UsageError("facets are those of one collection", hint="name one of them")
         request, position = parse_search_call(call, embedding_ms=self._config.serving.embedding_ms)
@@ -141,12 +141,12 @@ class Tools:
         resolve = resolve_scope_refreshing if call.refresh else resolve_scope
         merged = search_collections(
             self.collections,
-            collections_of_call(call),
+            requested_collections(call),
             request._replace(mode=mode, is_prefix=call.prefix),
             search=lambda opened, scoped_request: search_in(opened, scoped_request, call.path, resolve=resolve),
         )
         result = position.rest(merged._replace(notes=(*map(Note, notes), *merged.notes)), limit=call.limit)
-        plain_collections = collections_of_call(call) if call.plain else ()
+        plain_collections = requested_collections(call) if call.plain else ()
         return result, AnswerPage(position, call.max_tokens, result.summary, plain_collections)
 
     def grep(self, call: GrepCall) -> Answer:
@@ -164,7 +164,7 @@ class Tools:
         with self.collections.opened(call.collection) as opened:
             app = opened.app
             with app.visible.snapshot() as snapshot:
-                path, _ = indexed_file_and_lines(snapshot, call.path)
+                path, _ = resolve_file_and_lines(snapshot, call.path)
             self._model.is_usable(within_seconds=SEMANTIC_TIMEOUT_SECONDS)
             scope, notes = resolve_scope_refreshing(opened, call.within)
             similar = app.similar_files.find(path, within=scope, limit=position.limit(call.limit))
@@ -179,7 +179,7 @@ class Tools:
     def get_content(self, call: ContentArguments) -> Answer:
         """Read the indexed text of a file, or list a directory."""
         with self.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
-            text = read_file_or_directory(snapshot, call)
+            text = read_requested_content(snapshot, call)
         answer = fit_content_answer(text, max_tokens=call.max_tokens)
         return Answer(format_content(answer), answer)
 
@@ -196,7 +196,7 @@ class Tools:
             scope, notes = resolve_scope_refreshing(opened, call.path)
             with opened.app.visible.snapshot() as snapshot:
                 answer = symbol_within_budget(snapshot, call, scope, map(str, notes))
-        return Answer(format_places(answer), answer)
+        return Answer(format_locations(answer), answer)
 
     def locate(self, call: LocateArguments) -> Answer:
         """Find what to read for a report."""
@@ -206,8 +206,8 @@ class Tools:
             scope, changes = resolve_scope_refreshing(opened, call.path)
             request = LocateRequest(call.report, scope, mode, call.max_tokens, embedding_seconds=seconds)
             located = locate(opened.app.visible, opened.app.searcher, request)
-        answer = located_within_budget(located, (*notes, *map(str, changes)), max_tokens=call.max_tokens)
-        return Answer(format_places(answer), answer)
+        answer = locate_within_budget(located, (*notes, *map(str, changes)), max_tokens=call.max_tokens)
+        return Answer(format_locations(answer), answer)
 
     def convert_to_text(self, call: ConvertArguments) -> Answer:
         """Convert an indexed file, or a document from the web, to Markdown."""
@@ -231,7 +231,7 @@ class Tools:
         with self.collections.opened(collection) as opened:
             app = opened.app
             with app.visible.snapshot() as snapshot:
-                path, _ = indexed_file_and_lines(snapshot, name)
+                path, _ = resolve_file_and_lines(snapshot, name)
             return path, app.converter.convert_file(path, follow_links=app.policies.parse.follow_symlinks)
 
     def server_info(self, call: InfoArguments, grants_collection: Callable[[str], bool]) -> Answer:
@@ -312,7 +312,7 @@ def symbol_within_budget(
     return fitting
 
 
-def located_within_budget(located: LocateResult, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
+def locate_within_budget(located: LocateResult, notes: Iterable[str], *, max_tokens: int) -> LocateAnswer:
     """Return the places to read, as many as fit."""
     whole = locate_answer(located, notes=notes)
     lines = plain(located_lines(located, paths=PathStyle())).splitlines(keepends=True)
@@ -342,8 +342,8 @@ def _server_answer_within_budget(whole: ServerAnswer, format_info: Callable[[Ser
     return part(n_directories, largest_number_that_fits(len(collections), lambda n: fits(n_directories, n)))
 
 
-def format_places(answer: SymbolAnswer | LocateAnswer) -> str:
-    """Return an answer as text that is complete by itself."""
+def format_locations(answer: SymbolAnswer | LocateAnswer) -> str:
+    """Format the locations of an answer as self-contained text."""
     return "".join((answer.answer or "", *(f"Note: {escape_controls(note)}\n" for note in answer.notes)))
 
 
@@ -352,4 +352,4 @@ def _locate_answer_of_lines(whole: LocateAnswer, lines: Sequence[str]) -> Locate
 
 
 def _fits_budget(answer: SymbolAnswer | LocateAnswer, max_tokens: int) -> bool:
-    return fits_budget(answer, max_tokens, format_places)
+    return fits_budget(answer, max_tokens, format_locations)

@@ -91,11 +91,11 @@ class Access:
         """Return the valid Origin headers: only pages of this server itself may call it."""
         return [f"{scheme}://{host}" for host in self.allowed_hosts(port) for scheme in ("http", "https")]
 
-    def answers_to(self, host: str, port: int) -> bool:
+    def is_allowed_host(self, host: str, port: int) -> bool:
         """Whether a Host header names this server; this check defeats DNS rebinding."""
         return host.lower() in self.allowed_hosts(port)
 
-    def trusts(self, origin: str, port: int) -> bool:
+    def is_allowed_origin(self, origin: str, port: int) -> bool:
         """Whether an Origin header is empty or names this server."""
         return not origin or origin.lower() in self.allowed_origins(port)
 
@@ -136,7 +136,7 @@ def read_token(file: Path | None, environ: Mapping[str, str]) -> str:
     return token
 
 
-def listening_socket(address: HttpAddress) -> socket.socket:
+def open_listening_socket(address: HttpAddress) -> socket.socket:
     """Return a listening socket whose connections use TCP_NODELAY, which asyncio cannot detect on them.
 
     Raises:

@@ -43,7 +43,7 @@ _MAX_SESSIONS: Final = 50
 _SESSION_COOKIE: Final = "page"
 _SAME_ORIGIN: Final = b"same-origin"
 
-FAILURE_RATE: Final = Rate(a_second=1.0, at_once=30)
+FAILURE_RATE: Final = Rate(per_second=1.0, burst=30)
 _MAX_RECORDED_ADDRESSES: Final = 10_000
 _MAX_VALID_KEYS: Final = 256
 _IPV6_PREFIX_BITS: Final = 64
@@ -184,7 +184,7 @@ class LoginThrottle:
         record = self._refilled_record(address)
         if digest in record.valid or record.n_tokens >= 1:
             return 0
-        return math.ceil((1 - record.n_tokens) / self._rate.a_second)
+        return math.ceil((1 - record.n_tokens) / self._rate.per_second)
 
     def failed(self, address: str) -> None:
         """Record a failed attempt."""
@@ -203,8 +203,8 @@ class LoginThrottle:
 
     def _refilled_record(self, address: str) -> _Record:
         now = self._clock()
-        record = self._records.get(_network_of(address), _Record(float(self._rate.at_once), now))
-        n_tokens = min(self._rate.at_once, record.n_tokens + (now - record.updated_at) * self._rate.a_second)
+        record = self._records.get(_network_of(address), _Record(float(self._rate.burst), now))
+        n_tokens = min(self._rate.burst, record.n_tokens + (now - record.updated_at) * self._rate.per_second)
         return record._replace(n_tokens=n_tokens, updated_at=now)
 
     def _store_record(self, address: str, record: _Record) -> None:
@@ -228,7 +228,7 @@ class KeyUses:
         self._is_closed = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def note(self, digest: bytes) -> None:
+    def record_use(self, digest: bytes) -> None:
         """Record that a key is used now, without I/O."""
         with self._lock:
             self._used_at[digest] = time.time()

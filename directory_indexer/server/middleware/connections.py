@@ -35,7 +35,7 @@ class Timeouts(NamedTuple):
 
     head_seconds: float = 5
     body_seconds: float = 10
-    body_bytes_a_second: int = 16_384
+    body_bytes_per_second: int = 16_384
     stalled_seconds: float = 30
     linger_seconds: float = 2
     linger_bytes: int = 1_048_576
@@ -131,14 +131,14 @@ class TimeoutConnection(H11Protocol):
         if waiting:
             oldest = [min(group, key=lambda connection: connection.waits_since) for group in waiting.values()]
             n_waiting = {connection: len(waiting[connection.client_group]) for connection in oldest}
-            max(oldest, key=lambda connection: (n_waiting[connection], -connection.waits_since)).give_way()
+            max(oldest, key=lambda connection: (n_waiting[connection], -connection.waits_since)).evict()
 
     @property
     def client_group(self) -> tuple[bytes, object]:
         """The key that the connection belongs to, or else the client address."""
         return self.owner, None if self.owner else self.client and self.client[0]
 
-    def give_way(self) -> None:
+    def evict(self) -> None:
         """Close the connection to make room for another one."""
         self.connections.discard(self)
         self._abort_transport()
@@ -180,7 +180,7 @@ class TimeoutConnection(H11Protocol):
     def _timeout_seconds(self) -> float:
         if self._awaited_state is h11.IDLE:
             return self.timeouts.head_seconds
-        return self.timeouts.body_seconds + self._n_bytes / self.timeouts.body_bytes_a_second
+        return self.timeouts.body_seconds + self._n_bytes / self.timeouts.body_bytes_per_second
 
 
 class _LingeringTransport:

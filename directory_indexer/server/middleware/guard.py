@@ -18,16 +18,16 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.server.middleware import request_context
 from directory_indexer.server.middleware.authentication import Authenticator
-from directory_indexer.server.middleware.limits import BudgetClaim, Budgets, RequestStage, TokenBuckets
+from directory_indexer.server.middleware.limits import BudgetClaim, ConcurrencyBudgets, RequestStage, TokenBuckets
 from directory_indexer.server.middleware.monitoring import Metrics, log_request
 from directory_indexer.server.middleware.request_context import (
     Connection,
     Problem,
     RequestContext,
     Route,
+    choose_request_id,
     connection_of,
     request_id,
-    safe_request_id,
 )
 from directory_indexer.storage.registry.keys import Key
 from directory_indexer.telemetry import spans
@@ -54,13 +54,13 @@ class GuardPolicy:
 
     authenticator: Authenticator
     buckets: TokenBuckets
-    answers_to: Callable[[str], bool]
+    is_allowed_host: Callable[[str], bool]
     """Whether a Host header names this server."""
 
-    trusts: Callable[[str], bool]
+    is_allowed_origin: Callable[[str], bool]
     """Whether pages of an origin may send requests."""
 
-    budgets: Budgets = field(default_factory=Budgets)
+    budgets: ConcurrencyBudgets = field(default_factory=ConcurrencyBudgets)
     metrics: Metrics = field(default_factory=Metrics)
 
 
@@ -78,7 +78,7 @@ class RequestGuard:
             await self._app(scope, receive, send)
             return
         client_id = _header(scope, b"x-request-id")
-        context = RequestContext(safe_request_id(client_id), self._rules.route_of(scope["path"], scope["method"]))
+        context = RequestContext(choose_request_id(client_id), self._rules.route_of(scope["path"], scope["method"]))
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
         token = request_id.set(context.request_id)
         exchange = _Exchange(context, connection_of(scope), receive, send)
@@ -122,7 +122,7 @@ class RequestGuard:
     def _find_problem(self, scope: Scope, exchange: _Exchange) -> Problem | None:
         context = exchange.context
         if _is_misframed(scope):
-            return request_context.MISFRAMED
+            return request_context.CONFLICTING_BODY_LENGTHS
         if context.route.is_probe:
             return self._length_problem(scope, context.route)
         return (
@@ -133,18 +133,18 @@ class RequestGuard:
         )
 
     def _host_problem(self, scope: Scope) -> Problem | None:
-        if not self._rules.answers_to(_header(scope, b"host")):
-            return request_context.MISDIRECTED
-        return None if self._rules.trusts(_header(scope, b"origin")) else request_context.FOREIGN_ORIGIN
+        if not self._rules.is_allowed_host(_header(scope, b"host")):
+            return request_context.UNKNOWN_HOST
+        return None if self._rules.is_allowed_origin(_header(scope, b"origin")) else request_context.FOREIGN_ORIGIN
 
     @staticmethod
     def _length_problem(scope: Scope, route: Route) -> Problem | None:
         length = _header(scope, b"content-length")
-        is_too_long = length.isdigit() and int(length) > route.longest_body
-        return request_context.body_too_large(route.longest_body) if is_too_long else None
+        is_too_long = length.isdigit() and int(length) > route.max_body_bytes
+        return request_context.body_too_large(route.max_body_bytes) if is_too_long else None
 
     def _key_problem(self, scope: Scope, context: RequestContext) -> Problem | None:
-        if context.route.needs is None:
+        if context.route.required_right is None:
             return None
         try:
             caller = self._rules.authenticator.caller(scope["headers"], address=_client_address(scope))
@@ -158,8 +158,8 @@ class RequestGuard:
 
     def _limit_problem(self, key: Key, route: Route) -> Problem | None:
         """Return the problem if a key lacks a right or exceeds its rate limit."""
-        if route.needs is not None and not key.has_right(route.needs):
-            return request_context.missing_right(key.name, route.needs)
+        if route.required_right is not None and not key.has_right(route.required_right):
+            return request_context.missing_right(key.name, route.required_right)
         if route.collection is not None and not key.grants_collection(route.collection):
             return request_context.collection_not_found(route.collection)
         seconds = self._rules.buckets.take(key.digest)
@@ -167,7 +167,7 @@ class RequestGuard:
 
     def _budget_problem(self, exchange: _Exchange) -> Problem | None:
         key, route = exchange.context.key, exchange.context.route
-        if key is None or route.needs is Right.METRICS:
+        if key is None or route.required_right is Right.METRICS:
             return None
         return exchange.claim_budget(self._rules.budgets, key.digest)
 
@@ -188,7 +188,7 @@ class _Exchange:
     def _awaits_body(self) -> bool:
         return self._connection is not None and self._connection.awaits_body
 
-    def claim_budget(self, budgets: Budgets, digest: bytes) -> Problem | None:
+    def claim_budget(self, budgets: ConcurrencyBudgets, digest: bytes) -> Problem | None:
         """Count the request in the budget of its key, in the body stage until the body is complete."""
         if self._connection is not None:
             self._connection.owner = digest
@@ -210,7 +210,7 @@ class _Exchange:
         return message if self.refusal is None else {"type": "http.disconnect"}
 
     def _limit_problem(self, n_bytes: int, *, has_ended: bool) -> Problem | None:
-        longest = self.context.route.longest_body
+        longest = self.context.route.max_body_bytes
         if self.context.bytes_in > longest:
             return request_context.body_too_large(longest)
         if self._claim is None:
@@ -259,7 +259,7 @@ def _span_of(context: RequestContext, method: str, scope: Scope) -> AbstractCont
     """Return the span of a response, linked to that of the client if any; probes are too frequent for spans."""
     if context.route.is_probe:
         return spans.NOTHING
-    route = context.route.template
+    route = context.route.path_template
     return spans.answer_span(
         f"{method} {route}",
         within=_header(scope, b"traceparent"),

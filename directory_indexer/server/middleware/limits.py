@@ -28,8 +28,8 @@ _Counted = TypeVar("_Counted")
 class Rate(NamedTuple):
     """A sustained rate of requests per second, and a burst size."""
 
-    a_second: float
-    at_once: int
+    per_second: float
+    burst: int
 
 
 class TokenBuckets:
@@ -43,11 +43,11 @@ class TokenBuckets:
     def take(self, digest: bytes) -> int:
         """Take a token of a key; return 0, or the seconds until there is one."""
         now = self._clock()
-        n_tokens, updated_at = self._buckets.get(digest, (float(self._rate.at_once), now))
-        n_tokens = min(self._rate.at_once, n_tokens + (now - updated_at) * self._rate.a_second)
+        n_tokens, updated_at = self._buckets.get(digest, (float(self._rate.burst), now))
+        n_tokens = min(self._rate.burst, n_tokens + (now - updated_at) * self._rate.per_second)
         has_token = n_tokens >= 1
         self._buckets[digest] = (n_tokens - has_token, now)
-        return 0 if has_token else math.ceil((1 - n_tokens) / self._rate.a_second)
+        return 0 if has_token else math.ceil((1 - n_tokens) / self._rate.per_second)
 
 
 class RequestStage(StrEnum):
@@ -71,8 +71,8 @@ MAX_ANSWERS: Final = 300
 _ALWAYS_ALLOWED: Final = 8
 
 
-class Budgets:
-    """The requests in progress of each key by stage, and the bytes of their bodies."""
+class ConcurrencyBudgets:
+    """Limits of the concurrent requests of each key, by stage, and of the bytes of their bodies."""
 
     def __init__(self) -> None:
         self._n_requests: Counter[tuple[bytes, RequestStage]] = Counter()
@@ -99,9 +99,9 @@ class Budgets:
 
 
 class BudgetClaim:
-    """The share of a request in the budget of its key."""
+    """The part of its key's budget that a request uses."""
 
-    def __init__(self, budgets: Budgets, digest: bytes) -> None:
+    def __init__(self, budgets: ConcurrencyBudgets, digest: bytes) -> None:
         self._budgets = budgets
         self._digest = digest
         self._stage: RequestStage | None = None

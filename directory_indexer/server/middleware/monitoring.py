@@ -62,7 +62,7 @@ def log_request(context: RequestContext, *, method: str, seconds: float) -> None
     """Log the outcome of a request."""
     facts = {
         "method": method,
-        "route": context.route.template,
+        "route": context.route.path_template,
         "status": context.status,
         "ms": round(seconds * 1000, 2),
         "bytes_in": context.bytes_in,
@@ -147,7 +147,7 @@ class Metrics:
 
     def count(self, context: RequestContext, *, method: str, seconds: float) -> None:
         """Count a finished request."""
-        route = context.route.template
+        route = context.route.path_template
         with self._lock:
             self._requests[method, route, context.status] += 1
             self._refusals.update([context.refusal] if context.refusal else ())

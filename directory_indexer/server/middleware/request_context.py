@@ -26,16 +26,16 @@ request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", d
 
 
 class Route(NamedTuple):
-    """A route: what a path and a method need.
+    """The route of a request: its path template, the right that it requires, and its limits.
 
     `template` is the path with placeholders, `needs` the right that a key must have; None where no key is needed.
     `collection` is the collection of the route, where that does not depend on arguments. The Host header of a probe is
     not checked, since probes do not know the name. A stream lasts as long as the client stays connected.
     """
 
-    template: str
-    needs: Right | None
-    longest_body: int
+    path_template: str
+    required_right: Right | None
+    max_body_bytes: int
     is_probe: bool = False
     collection: str | None = None
     is_stream: bool = False
@@ -103,7 +103,7 @@ def context_of(scope: MutableMapping[str, Any]) -> RequestContext:
     return context
 
 
-def safe_request_id(client_id: str) -> str:
+def choose_request_id(client_id: str) -> str:
     """Return the request id of the client if it is safe for logs, or else a random one."""
     return client_id if _SAFE_ID.fullmatch(client_id) else secrets.token_hex(16)
 
@@ -120,7 +120,7 @@ class Problem(NamedTuple):
     detail: str
     retry_seconds: int | None = None
     allowed: str = ""
-    closes: bool = False
+    closes_connection: bool = False
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Return the headers of the response."""
@@ -129,7 +129,7 @@ class Problem(NamedTuple):
             headers.append((b"retry-after", str(self.retry_seconds).encode()))
         if self.allowed:
             headers.append((b"allow", self.allowed.encode()))
-        if self.closes:
+        if self.closes_connection:
             headers.append((b"connection", b"close"))
         if self.status == 401:  # noqa: PLR2004 - Unauthorized
             headers.append((b"www-authenticate", b'Bearer realm="dirindex"'))
@@ -157,10 +157,13 @@ def body_too_large(most: int) -> Problem:
     return Problem(413, "too_large", f"the body has more than {most:,} bytes")
 
 
-MISFRAMED = Problem(
-    400, "invalid_request", "a request has either a Content-Length or chunked encoding, not both", closes=True
+CONFLICTING_BODY_LENGTHS = Problem(
+    400,
+    "invalid_request",
+    "a request has either a Content-Length or chunked encoding, not both",
+    closes_connection=True,
 )
-MISDIRECTED = Problem(421, "misdirected", "the Host header does not name this server")
+UNKNOWN_HOST = Problem(421, "misdirected", "the Host header does not name this server")
 FOREIGN_ORIGIN = Problem(403, "foreign_origin", "requests from other origins are not allowed")
 KEY_REQUIRED = Problem(401, "unauthorized", "a valid key is required: Authorization: Bearer KEY")
 RATE_EXCEEDED = Problem(429, "too_many_requests", "this key exceeds its request rate")

@@ -19,7 +19,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.rights import Right
 from directory_indexer.server.mcp.arguments import schema_with_aliases
 from directory_indexer.server.mcp.executor import ToolExecutor
-from directory_indexer.server.mcp.search_answer import collections_of_call
+from directory_indexer.server.mcp.search_answer import requested_collections
 from directory_indexer.server.middleware.monitoring import Metrics
 from directory_indexer.server.middleware.request_context import RefusedError, Route, collection_not_found, missing_right
 from directory_indexer.storage.registry.keys import DEFAULT_COLLECTION, Key, Keys
@@ -71,7 +71,7 @@ class Services:
     operations: tuple[HttpOperation, ...]
     """The table of operations itself, for its documentation."""
 
-    elsewhere: Callable[[str], DirIndexError] | None = None
+    unsupported_operation_error: Callable[[str], DirIndexError] | None = None
     """Returns the error for an operation that only another machine performs."""
 
     caller: Key | None = None
@@ -162,7 +162,14 @@ class ToolVariant(NamedTuple):
         run, pool = (self.run, self.pool) if self.run else (operation.run, operation.pool)
         description = self.description or operation.description
         return Operation(
-            self.name, operation.title, description, self.arguments, operation.answer, run, pool, operation.needs
+            self.name,
+            operation.title,
+            description,
+            self.arguments,
+            operation.answer,
+            run,
+            pool,
+            operation.required_right,
         )
 
 
@@ -170,12 +177,12 @@ class ToolVariant(NamedTuple):
 class HttpOperation(Operation[Services]):
     """An operation over HTTP: one row of the table of the API.
 
-    Arguments come from the path, the query string, the body and `from_headers`. `media_type` describes an answer that
-    is no record. `failures` are error statuses besides those of all operations, `also` additional success statuses,
-    both with descriptions. `lines` handles bodies of JSON Lines, each line an object of arguments. With
-    `repeats_answers`, a request with a known `Idempotency-Key` gets the stored response. `links` name the parts of a
-    response that other operations accept as arguments. `longest_upload` returns the maximum size of a file of a media
-    type, if less than `longest_body`.
+    Arguments come from the path, the query string, the body and `header_arguments`. `media_type` describes an answer
+    that is no record. `failures` are error statuses besides those of all operations, `other_successes` additional
+    success statuses, both with descriptions. `run_json_lines` handles bodies of JSON Lines, each line an object of
+    arguments. With `supports_idempotency`, a request with a known `Idempotency-Key` gets the stored response. `links`
+    name the parts of a response that other operations accept as arguments. `max_upload_bytes` returns the maximum size
+    of a file of a media type, if less than `max_body_bytes`.
     """
 
     route: str
@@ -184,25 +191,25 @@ class HttpOperation(Operation[Services]):
     status: int = 200
     failures: Mapping[int, str] = field(default_factory=dict)
     media_type: str = "application/json"
-    longest_body: int = MAX_BODY_BYTES
+    max_body_bytes: int = MAX_BODY_BYTES
     is_probe: bool = False
     body: Body | None = None
-    longest_upload: Callable[[Services, Any, str], int] | None = None
-    also: Mapping[int, str] = field(default_factory=dict)
-    from_headers: Mapping[str, str] = field(default_factory=dict)
-    lines: Callable[[Services, Any], Awaitable[Any]] | None = None
-    repeats_answers: bool = False
+    max_upload_bytes: Callable[[Services, Any, str], int] | None = None
+    other_successes: Mapping[int, str] = field(default_factory=dict)
+    header_arguments: Mapping[str, str] = field(default_factory=dict)
+    run_json_lines: Callable[[Services, Any], Awaitable[Any]] | None = None
+    supports_idempotency: bool = False
     links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    about_all: bool = False
+    checks_collections_itself: bool = False
     """Whether the operation itself checks the collections of the key."""
 
     tools: tuple[ToolVariant, ...] = ()
     """The MCP tools of the operation."""
 
-    over_http: str = ""
+    http_note: str = ""
     """An additional description that applies to HTTP only."""
 
-    other_paths: tuple[str, ...] = ()
+    path_aliases: tuple[str, ...] = ()
     """Additional paths, for clients of the plain contract."""
 
     @property
@@ -226,18 +233,22 @@ class HttpOperation(Operation[Services]):
 
         None for an operation whose arguments name collections, that needs no key, or that is about no collection.
         """
-        has_own_check = _has_collection_argument(self) or self.about_all or self.needs in {Right.METRICS, None}
+        has_own_check = (
+            _has_collection_argument(self)
+            or self.checks_collections_itself
+            or self.required_right in {Right.METRICS, None}
+        )
         return None if has_own_check else DEFAULT_COLLECTION
 
     @property
-    def takes(self) -> Body:
+    def argument_place(self) -> Body:
         """The place of the arguments that are not in the path."""
         return self.body or (Body.JSON if self.method in {Method.POST, Method.PUT} else Body.QUERY)
 
     @property
-    def has_body(self) -> bool:
+    def has_json_body(self) -> bool:
         """Whether the arguments are in a JSON body."""
-        return self.takes is Body.JSON
+        return self.argument_place is Body.JSON
 
 
 def require_right(operation: Operation[Services], key: Key | None) -> None:
@@ -246,8 +257,8 @@ def require_right(operation: Operation[Services], key: Key | None) -> None:
     Raises:
         RefusedError: the key lacks the right.
     """
-    if operation.needs is not None and (key is None or not key.has_right(operation.needs)):
-        raise RefusedError(missing_right(key.name if key else "", operation.needs))
+    if operation.required_right is not None and (key is None or not key.has_right(operation.required_right)):
+        raise RefusedError(missing_right(key.name if key else "", operation.required_right))
 
 
 def require_collection_access(operation: Operation[Services], key: Key | None, call: Any) -> None:
@@ -258,7 +269,7 @@ def require_collection_access(operation: Operation[Services], key: Key | None, c
     """
     if key is None or not _has_collection_argument(operation):
         return
-    for name in collections_of_call(call):
+    for name in requested_collections(call):
         if not key.grants_collection(name):
             raise RefusedError(collection_not_found(name))
 
@@ -284,7 +295,7 @@ class Router:
     def __init__(self, operations: Iterable[HttpOperation]) -> None:
         by_path: dict[str, dict[str, HttpOperation]] = {}
         for operation in operations:
-            for path in (operation.path, *operation.other_paths):
+            for path in (operation.path, *operation.path_aliases):
                 by_path.setdefault(path, {})[operation.method] = operation
         for methods in by_path.values():
             if Method.GET in methods:
@@ -305,11 +316,11 @@ class Router:
             return None
         operation = match.operations.get(method)
         if operation is None:
-            return UNKNOWN_ROUTE._replace(template=next(iter(match.operations.values())).path)
+            return UNKNOWN_ROUTE._replace(path_template=next(iter(match.operations.values())).path)
         return Route(
             operation.path,
-            operation.needs,
-            operation.longest_body,
+            operation.required_right,
+            operation.max_body_bytes,
             is_probe=operation.is_probe,
             collection=operation.collection,
         )

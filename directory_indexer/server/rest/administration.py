@@ -51,7 +51,7 @@ class Readiness(NamedTuple):
     model: Annotated[str, "The model that searches by meaning: ready, or failed, where words alone answer."]
 
 
-def start_handler(kind: OperationKind) -> Callable[[Services, AdminCall], Reply]:
+def make_start_handler(kind: OperationKind) -> Callable[[Services, AdminCall], Reply]:
     """Return the handler that starts an operation of this kind on a collection."""
 
     def run(services: Services, call: AdminCall) -> Reply:
@@ -151,7 +151,7 @@ def metrics(services: Services, _: object) -> Content:
     return Content(services.metrics.text().encode(), METRICS_CONTENT_TYPE)
 
 
-def documentation_page(path: str) -> Callable[[Services, object], Content]:
+def make_documentation_handler(path: str) -> Callable[[Services, object], Content]:
     """Return the handler of a documentation page."""
 
     def run(services: Services, _: object) -> Content:

@@ -43,10 +43,10 @@ from directory_indexer.server.rest.messages import (
     make_response,
     media_type_of,
     parse_body,
-    parse_call,
     problem_of_error,
     problem_response,
     spool_body,
+    validate_call,
 )
 from directory_indexer.storage.registry.operations import StoredResponse, StoredResponses
 
@@ -94,15 +94,17 @@ class Application:
             return problem_response(method_not_allowed(list(match.operations)))
         services = dataclasses.replace(self._services, caller=context_of(request.scope).key)
         require_right(operation, services.caller)
-        elsewhere = services.elsewhere
-        if elsewhere is not None and operation not in services.operations:
-            raise await services.executor.run(Pool.READ, lambda: elsewhere(operation.title))
-        if operation.takes is Body.BYTES or (operation.lines and is_json_lines(media_type_of(request))):
+        unsupported = services.unsupported_operation_error
+        if unsupported is not None and operation not in services.operations:
+            raise await services.executor.run(Pool.READ, lambda: unsupported(operation.title))
+        if operation.argument_place is Body.BYTES or (
+            operation.run_json_lines and is_json_lines(media_type_of(request))
+        ):
             return await self._answer_upload(operation, match, request, services)
         content = await request.body()
         _require_no_misplaced_arguments(operation, request, content)
         arguments = arguments_in_headers(operation, request.headers)
-        if operation.has_body:
+        if operation.has_json_body:
             arguments |= parse_body(content, media_type=request.headers.get("content-type", ""))
         else:
             arguments |= arguments_in_query(operation, request.query_params.multi_items())
@@ -117,7 +119,7 @@ class Application:
         self, operation: HttpOperation, match: RouteMatch, request: Request, services: Services
     ) -> Response:
         arguments = {**arguments_in_query(operation, request.query_params.multi_items()), **match.path_arguments}
-        is_lines = operation.takes is not Body.BYTES
+        is_lines = operation.argument_place is not Body.BYTES
         if is_lines:
             _require_no_misplaced_arguments(operation, request, b"")
         call = None if is_lines else _parse_permitted(operation, services, arguments)
@@ -137,15 +139,15 @@ class Application:
 
 
 async def _max_bytes(operation: HttpOperation, services: Services, call: Any, media_type: str) -> int:
-    longest = operation.longest_upload
+    longest = operation.max_upload_bytes
     if longest is None or call is None:
-        return operation.longest_body
+        return operation.max_body_bytes
     return await services.executor.run(Pool.READ, lambda: longest(services, call, media_type))
 
 
 async def _answer_json_lines(operation: HttpOperation, services: Services, file: BinaryIO) -> Any:
-    assert operation.lines is not None  # noqa: S101 - checked before the body was read
-    return await operation.lines(services, Upload(operation, file, ""))
+    assert operation.run_json_lines is not None  # noqa: S101 - checked before the body was read
+    return await operation.run_json_lines(services, Upload(operation, file, ""))
 
 
 def _require_no_misplaced_arguments(operation: HttpOperation, request: Request, content: bytes) -> None:
@@ -154,15 +156,17 @@ def _require_no_misplaced_arguments(operation: HttpOperation, request: Request, 
     Raises:
         UsageError: there are arguments in the wrong place.
     """
-    if operation.has_body and (names := ", ".join(f"'{name[:_MAX_QUOTED_CHARS]}'" for name in request.query_params)):
+    if operation.has_json_body and (
+        names := ", ".join(f"'{name[:_MAX_QUOTED_CHARS]}'" for name in request.query_params)
+    ):
         raise UsageError(f"{names} cannot be given in the query string: arguments of this operation come in the body")
-    if not operation.has_body and content:
+    if not operation.has_json_body and content:
         raise UsageError("this operation takes no body: its arguments come in the query string")
 
 
 def _parse_permitted(operation: HttpOperation, services: Services, arguments: dict[str, Any]) -> Any:
     """Parse the arguments of an operation, and require that the caller's key grants access to their collections."""
-    call = parse_call(operation, arguments)
+    call = validate_call(operation, arguments)
     require_collection_access(operation, services.caller, call)
     return call
 
@@ -213,7 +217,7 @@ class Idempotency:
         Raises:
             RefusedError: the key is invalid, belongs to another request, or its first request is still in progress.
         """
-        keys = request.headers.getlist(IDEMPOTENCY_HEADER) if operation.repeats_answers else []
+        keys = request.headers.getlist(IDEMPOTENCY_HEADER) if operation.supports_idempotency else []
         if not keys:
             return await answer()
         if len(keys) > 1 or not _KEY_FORMAT.fullmatch(keys[0]):

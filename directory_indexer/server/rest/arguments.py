@@ -194,7 +194,7 @@ class FileCall(NamedTuple):
     wait_seconds: WaitSeconds = 20
 
 
-class ShownDocumentsCall(NamedTuple):
+class DocumentsToolCall(NamedTuple):
     """A list of files and documents for an assistant, which has less room than a program."""
 
     collection: InCollection = DEFAULT
@@ -204,7 +204,7 @@ class ShownDocumentsCall(NamedTuple):
     cursor: Cursor = ""
 
 
-class ShownDocumentCall(NamedTuple):
+class DocumentToolCall(NamedTuple):
     """The text of a file for an assistant, likewise."""
 
     doc_id: DocId
@@ -285,7 +285,7 @@ class NeighboursCall(NamedTuple):
     limit: Annotated[Number, "Maximum number of passages.", Field(ge=1, le=300)] = 120
 
 
-class LeftOutCall(NamedTuple):
+class SkippedFilesCall(NamedTuple):
     """A list of files that are not in the index."""
 
     path: Annotated[str, "Only in this tracked directory, or in a directory in it.", Field(max_length=4096)] = ""

@@ -135,7 +135,7 @@ class IndexRuns:
         arguments = IndexCall(path, collection=collection)
         jobs = self._tools.jobs.of(collection)
         job = self._tools.index.start(arguments)
-        if isinstance(job, Job) and is_ended(jobs.state_of(job)):
+        if isinstance(job, Job) and is_ended(jobs.run_state_of(job)):
             job.is_reported = True  # its outcome is not needed any more
             job = self._tools.index.start(arguments)
         return self._register_job(collection, job)
@@ -153,9 +153,9 @@ class IndexRuns:
         records = self._records(collection)
         with self._lock:
             jobs = [job for of, job in self._started.values() if of == collection]
-        begun = {job.id for job in jobs for record in records if job.is_of(record)}
+        begun = {job.id for job in jobs for record in records if job.is_job_of_run(record)}
         waiting = [job for job in reversed(jobs) if job.id not in begun]
-        known = [next((job for job in jobs if job.is_of(record)), record) for record in records]
+        known = [next((job for job in jobs if job.is_job_of_run(record)), record) for record in records]
         return [self._entry(collection, run) for run in [*waiting, *known]]
 
     def state(self, collection: str, name: str) -> OperationEntry:
@@ -176,7 +176,7 @@ class IndexRuns:
         """
         run = self._find(collection, name)
         jobs = self._tools.jobs.of(collection)
-        if is_ended(jobs.state_of(run)):
+        if is_ended(jobs.run_state_of(run)):
             raise RefusedError(OPERATION_HAS_ENDED)
         if isinstance(run, Job):
             jobs.cancel(run)
@@ -195,10 +195,12 @@ class IndexRuns:
             RefusedError: the run has ended.
         """
         run = self._find(collection, name)
-        if is_ended(self._tools.jobs.of(collection).state_of(run)):
+        if is_ended(self._tools.jobs.of(collection).run_state_of(run)):
             raise RefusedError(OPERATION_HAS_ENDED)
         records = self._records(collection)
-        record = next((record for record in records if run.is_of(record)), None) if isinstance(run, Job) else run
+        record = (
+            next((record for record in records if run.is_job_of_run(record)), None) if isinstance(run, Job) else run
+        )
         if record is None:
             raise ConflictError("this run has not begun yet", hint="cancel it, or pause it when it has")
         with self._tools.collections.opened(collection) as opened:
@@ -240,7 +242,7 @@ class IndexRuns:
 
     def _entry(self, collection: str, run: Job | RunRecord) -> OperationEntry:
         name = operation_id(collection, run.id if isinstance(run, Job) else _run_name(run))
-        state: Run = self._tools.jobs.of(collection).state_of(run)
+        state: Run = self._tools.jobs.of(collection).run_state_of(run)
         public_state = state._replace(joined=None, counts=None, next_step=None)
         return run_entry(public_state, name=name, collection=collection, has_ended=is_ended(state))
 

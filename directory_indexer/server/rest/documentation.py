@@ -95,9 +95,15 @@ def failure_descriptions(operation: HttpOperation) -> dict[int, str]:
     has_arguments = bool(operation.schema["properties"])
     failures = {
         **({} if operation.is_probe else _COMMON_FAILURES),
-        **(_KEY_FAILURES if operation.needs else {}),
+        **(_KEY_FAILURES if operation.required_right else {}),
         **(_ARGUMENT_FAILURES if has_arguments or not operation.is_probe else {}),
-        **(_BODY_FAILURES if operation.has_body else _FILE_FAILURES if operation.takes is Body.BYTES else {}),
+        **(
+            _BODY_FAILURES
+            if operation.has_json_body
+            else _FILE_FAILURES
+            if operation.argument_place is Body.BYTES
+            else {}
+        ),
         **operation.failures,
     }
     return dict(sorted(failures.items()))
@@ -105,13 +111,13 @@ def failure_descriptions(operation: HttpOperation) -> dict[int, str]:
 
 def description_over_http(operation: HttpOperation) -> str:
     """Return the description of an operation over HTTP, with its other paths."""
-    also = "".join(f" Also at {path}." for path in operation.other_paths)
-    return f"{operation.description}{operation.over_http}{also}"
+    also = "".join(f" Also at {path}." for path in operation.path_aliases)
+    return f"{operation.description}{operation.http_note}{also}"
 
 
 def describe_right(operation: HttpOperation) -> str:
     """Return a sentence about the key that an operation needs."""
-    return f"Needs a key with the right `{operation.needs}`." if operation.needs else "Needs no key."
+    return f"Needs a key with the right `{operation.required_right}`." if operation.required_right else "Needs no key."
 
 
 @functools.cache
@@ -184,16 +190,19 @@ def _operation_object(operation: HttpOperation, components: SchemaComponents) ->
         "operationId": operation.name,
         "summary": operation.title,
         "description": f"{description_over_http(operation)} {describe_right(operation)}",
-        "security": [{"key": []}] if operation.needs else [],
+        "security": [{"key": []}] if operation.required_right else [],
         "responses": {
             str(operation.status): _response_object(operation, components),
-            **{str(status): _other_response_object(operation, components, status) for status in operation.also},
+            **{
+                str(status): _other_response_object(operation, components, status)
+                for status in operation.other_successes
+            },
             **{str(status): _error_object(meaning) for status, meaning in failure_descriptions(operation).items()},
         },
     }
     in_path = re.findall(r"{(\w+)}", operation.path)
     schema = operation.schema
-    elsewhere = {*in_path, *operation.from_headers}
+    elsewhere = {*in_path, *operation.header_arguments}
     properties = {name: argument for name, argument in schema["properties"].items() if name not in elsewhere}
     required = [name for name in schema.get("required", ()) if name in properties]
     parameters = [
@@ -201,17 +210,17 @@ def _operation_object(operation: HttpOperation, components: SchemaComponents) ->
     ]
     parameters += [
         _parameter_object(header, schema["properties"][name], place="header", is_required=False)
-        for name, header in operation.from_headers.items()
+        for name, header in operation.header_arguments.items()
     ]
-    parameters += [_IDEMPOTENCY_PARAMETER] if operation.repeats_answers else []
-    if operation.has_body:
+    parameters += [_IDEMPOTENCY_PARAMETER] if operation.supports_idempotency else []
+    if operation.has_json_body:
         description["requestBody"] = _body_object(operation, properties, required, components)
     else:
         parameters += [
             _parameter_object(name, argument, place="query", is_required=name in required)
             for name, argument in properties.items()
         ]
-    if operation.takes is Body.BYTES:
+    if operation.argument_place is Body.BYTES:
         description["requestBody"] = {"required": True, "content": {"application/octet-stream": {"schema": {}}}}
     return {**description, "parameters": parameters} if parameters else description
 
@@ -229,7 +238,7 @@ def _body_object(
     }
     reference = {"$ref": f"#/components/schemas/{name}"}
     content: JsonObject = {"application/json": {"schema": reference}}
-    if operation.lines:
+    if operation.run_json_lines:
         content["application/x-ndjson"] = {"schema": {"type": "string", "description": f"A {name} a line."}}
         components.reference(IngestLine)
     return {"required": bool(required), "content": content}
@@ -270,11 +279,11 @@ def _other_response_object(operation: HttpOperation, components: SchemaComponent
     if status in _STATUSES_WITHOUT_BODY or operation.status in _STATUSES_WITHOUT_BODY:
         answer.pop("content", None)
         answer.pop("links", None)
-    elif operation.lines and status == HTTPStatus.OK:
+    elif operation.run_json_lines and status == HTTPStatus.OK:
         answer["content"]["application/x-ndjson"] = {
             "schema": {"type": "string", "description": f"An {IngestLine.__name__} a line."}
         }
-    return {**answer, "description": operation.also[status]}
+    return {**answer, "description": operation.other_successes[status]}
 
 
 def _error_object(meaning: str) -> JsonObject:
@@ -307,11 +316,11 @@ def _operation_section(operation: HttpOperation, components: SchemaComponents) -
     yield f"<p>{escape(description_over_http(operation))} {escape(describe_right(operation)).replace('`', '')}</p>"
     schema = operation.schema
     if schema["properties"]:
-        yield f"<h3>{'Body' if operation.has_body else 'Parameters'}</h3>"
+        yield f"<h3>{'Body' if operation.has_json_body else 'Parameters'}</h3>"
         yield from _arguments_table(schema["properties"], schema.get("required", []))
     yield "<h3>Answers</h3><table>"
     yield f"<tr><td>{operation.status}<td>{_records_reference(operation, components)}"
-    for status, meaning in operation.also.items():
+    for status, meaning in operation.other_successes.items():
         yield f"<tr><td>{status}<td>{escape(meaning)}"
     for status, meaning in failure_descriptions(operation).items():
         yield f"<tr><td>{status}<td>{escape(meaning)}"

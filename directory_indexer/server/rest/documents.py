@@ -31,15 +31,15 @@ from directory_indexer.formats.recognition import expected_kind
 from directory_indexer.search.file_texts import Selection, Unit, read_text
 from directory_indexer.server.mcp.content_answer import fit_content_answer
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
-from directory_indexer.server.path_resolution import directories_of_scope
+from directory_indexer.server.path_resolution import resolve_scope_directories
 from directory_indexer.server.rest import Reply, Services, StreamedFile
 from directory_indexer.server.rest.arguments import (
     DocumentCall,
     DocumentsCall,
+    DocumentToolCall,
     ListedState,
     OriginalCall,
     SentDocumentCall,
-    ShownDocumentCall,
 )
 from directory_indexer.storage.documents.files import FileFilter
 from directory_indexer.storage.registry.stored_documents import State
@@ -126,7 +126,7 @@ def document(services: Services, call: DocumentCall) -> TextAnswer:
     return text_answer(text)._replace(doc_id=call.doc_id, filename=os.path.basename(path))
 
 
-def document_within_budget(services: Services, call: ShownDocumentCall) -> TextAnswer:
+def document_within_budget(services: Services, call: DocumentToolCall) -> TextAnswer:
     """Return as much of the indexed text of a file or document as fits the token budget of an assistant.
 
     Raises:
@@ -171,7 +171,7 @@ def delete(services: Services, call: SentDocumentCall) -> Reply:
 def _files(opened: OpenCollection, call: DocumentsCall, after: FilePath) -> list[IndexedFile]:
     own = documents_of(opened.app.loaded)
     with opened.app.visible.snapshot() as snapshot:
-        file_filter = FileFilter(within=directories_of_scope(snapshot, call.path))
+        file_filter = FileFilter(within=resolve_scope_directories(snapshot, call.path))
         files = (file for file in snapshot.files.in_order(file_filter, after=after) if not lies_in(file.path, own))
         return list(islice(files, call.limit + 1))
 
@@ -312,7 +312,7 @@ def original(services: Services, call: OriginalCall) -> Reply | StreamedFile:
             if call.range and allows_partial_response(call.if_range, original.etag)
             else ()
         )
-    except UnsatisfiableError as error:
+    except RangeNotSatisfiableError as error:
         file.close()
         raise RefusedError(RANGE_NOT_SATISFIABLE._replace(detail=f"the document has {size} bytes")) from error
     return _byte_ranges(file, spans, size, headers) if spans else _whole_file(file, size, headers)
@@ -325,7 +325,7 @@ class ByteRange(NamedTuple):
     end: int
 
 
-class UnsatisfiableError(Exception):
+class RangeNotSatisfiableError(Exception):
     """No requested byte exists."""
 
 
@@ -335,7 +335,7 @@ def parse_byte_ranges(header: str, size: int) -> tuple[ByteRange, ...]:
     Spans are in the requested order; adjacent or overlapping ones are joined.
 
     Raises:
-        UnsatisfiableError: no requested byte exists.
+        RangeNotSatisfiableError: no requested byte exists.
     """
     unit, separator, text = header.partition("=")
     parts = [_RANGE_PATTERN.fullmatch(part) for part in text.split(",")]
@@ -348,7 +348,7 @@ def parse_byte_ranges(header: str, size: int) -> tuple[ByteRange, ...]:
         return ()
     spans = [span for first, last in bounds if (span := _byte_range(first, last, size)).start < span.end]
     if not spans:
-        raise UnsatisfiableError
+        raise RangeNotSatisfiableError
     return _join_touching(spans)
 
 

@@ -20,7 +20,7 @@ from directory_indexer.core.ids import document_id
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import display
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.server.mcp.arguments import ArgumentError, quote_value, require_same_value
+from directory_indexer.server.mcp.arguments import ArgumentError, quote_value, require_no_conflict
 from directory_indexer.server.mcp.tools import FETCH_URLS_HINT
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.rest import (
@@ -33,7 +33,7 @@ from directory_indexer.server.rest import (
 )
 from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
 from directory_indexer.server.rest.background import PATH, ingest_operation_name, operation_id
-from directory_indexer.server.rest.messages import lines_of_body, parse_call, parse_object, problem_of_error
+from directory_indexer.server.rest.messages import lines_of_body, parse_object, problem_of_error, validate_call
 from directory_indexer.storage.registry.stored_documents import State
 
 with lazily:
@@ -68,7 +68,7 @@ def ingest_file(services: Services, upload: Upload) -> Reply:
     return _reply_with_state(sent, request)
 
 
-def max_file_bytes(services: Services, call: FileCall, media_type: str) -> int:
+def max_upload_size(services: Services, call: FileCall, media_type: str) -> int:
     """Return the maximum size of a file in bytes."""
     return services.ingesting.most_bytes(call.collection, call.filename, media_type=_specified_media_type(media_type))
 
@@ -148,7 +148,7 @@ def _store_line(
     services: Services, operation: HttpOperation, line: bytes
 ) -> tuple[IngestResult | None, IngestRequest | None, HttpError | None]:
     try:
-        call: IngestCall = parse_call(operation, parse_object(line))
+        call: IngestCall = validate_call(operation, parse_object(line))
         require_collection_access(operation, services.caller, call)
         request = _text_request(call)
         return services.ingesting.add_text(call.text, request._replace(wait=Wait.NONE)), request, None
@@ -225,7 +225,7 @@ def _require_one_origin(metadata: Mapping[str, Any], **own: str) -> None:
     """Reject metadata with another value for an argument."""
     for name, value in own.items():
         if metadata.get(name) is not None:
-            require_same_value((name, value), (f"metadata.{name}", metadata[name]))
+            require_no_conflict((name, value), (f"metadata.{name}", metadata[name]))
 
 
 def _reply_with_state(sent: IngestResult, request: IngestRequest) -> Reply:

@@ -131,7 +131,7 @@ def lines_of_body(file: BinaryIO) -> Iterator[bytes]:
             yield stripped
 
 
-def parse_call(operation: HttpOperation, arguments: Mapping[str, object]) -> Any:
+def validate_call(operation: HttpOperation, arguments: Mapping[str, object]) -> Any:
     """Validate the arguments of an operation.
 
     Raises:
@@ -165,7 +165,7 @@ def arguments_in_query(operation: HttpOperation, pairs: Sequence[tuple[str, str]
 
 def arguments_in_headers(operation: HttpOperation, headers: Mapping[str, str]) -> JsonObject:
     """Return the arguments of an operation in headers."""
-    return {name: headers[header] for name, header in operation.from_headers.items() if header in headers}
+    return {name: headers[header] for name, header in operation.header_arguments.items() if header in headers}
 
 
 def _reject_repeated_names(pairs: list[tuple[str, Any]]) -> JsonObject:

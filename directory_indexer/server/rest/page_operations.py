@@ -60,11 +60,11 @@ from directory_indexer.server.rest.arguments import (
     ChangesCall,
     ChangeSettingCall,
     ForgetDirectoryCall,
-    LeftOutCall,
     LookAtDirectoryCall,
     LookAtForgettingCall,
     NearMissesCall,
     NoArguments,
+    SkippedFilesCall,
     SuggestedDirectoriesCall,
 )
 from directory_indexer.server.rest.background import PATH
@@ -94,7 +94,7 @@ _IGNORED_REASON = "ignored"
 _MAX_SCANNED_FILES = 100_000
 _MAX_CAUSES, _MAX_FILES = 6, 8
 
-VALID_SECONDS: Final = 600
+CONFIRMATION_SECONDS: Final = 600
 _MAX_PENDING: Final = 100
 
 
@@ -181,13 +181,13 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
         index_bytes=BYTES_PER_TEXT_BYTE * estimate_text_bytes(plan),
         free_bytes=shutil.disk_usage(services.collections.app.loaded.data_dir).free,
         redone=redone,
-        confirmation=services.confirmations.new(Action.ADD, plan.directory),
+        confirmation=services.confirmations.issue(Action.ADD, plan.directory),
     )
 
 
 def add_directory(services: Services, call: AddDirectoryCall) -> Reply:
     """Start indexing a previewed directory."""
-    root = services.confirmations.use(Action.ADD, call.confirmation)
+    root = services.confirmations.redeem(Action.ADD, call.confirmation)
     entry = services.runs.add(root)
     return Reply(entry, _HTTP_ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
 
@@ -203,7 +203,7 @@ def preview_forgetting(services: Services, call: LookAtForgettingCall) -> Forget
         directory = next((tracked for tracked in opened.app.status.report().directories if tracked.path == root), None)
     if directory is None:
         raise NotIndexedError(f"{display(root)} is not tracked")
-    confirmation = services.confirmations.new(Action.FORGET, root)
+    confirmation = services.confirmations.issue(Action.FORGET, root)
     return ForgetPreview(root, directory.n_files, directory.n_chunks, directory.n_embedded, confirmation)
 
 
@@ -215,7 +215,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     """
     stop_at = time.monotonic() + _FORGET_SECONDS
     with services.collections.opened(DEFAULT) as opened:
-        root = services.confirmations.use(Action.FORGET, call.confirmation)
+        root = services.confirmations.redeem(Action.FORGET, call.confirmation)
         try:
             n_files = opened.app.runs.indexer.forget(
                 exact_text(root), stop_reason=lambda: Outcome.OUT_OF_TIME if time.monotonic() > stop_at else None
@@ -230,7 +230,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     return ForgottenAnswer(root, n_files, tuple(notes))
 
 
-def list_skipped_files(services: Services, call: LeftOutCall) -> UnindexedFiles:
+def list_skipped_files(services: Services, call: SkippedFilesCall) -> UnindexedFiles:
     """List the files that are not in the index, with reasons.
 
     Raises:
@@ -290,16 +290,16 @@ class Confirmations:
         self._lock = threading.Lock()
         self._pending: OrderedDict[str, _PendingAction] = OrderedDict()
 
-    def new(self, act: Action, path: FilePath) -> str:
+    def issue(self, action: Action, path: FilePath) -> str:
         """Return a new token that confirms a previewed action."""
         confirmation = secrets.token_urlsafe(24)
         with self._lock:
-            self._pending[confirmation] = _PendingAction(act, path, self._clock() + VALID_SECONDS)
+            self._pending[confirmation] = _PendingAction(action, path, self._clock() + CONFIRMATION_SECONDS)
             while len(self._pending) > _MAX_PENDING:
                 self._pending.popitem(last=False)
         return confirmation
 
-    def use(self, act: Action, confirmation: str) -> FilePath:
+    def redeem(self, action: Action, confirmation: str) -> FilePath:
         """Consume a token, and return the directory of the confirmed action.
 
         Raises:
@@ -307,7 +307,7 @@ class Confirmations:
         """
         with self._lock:
             pending = self._pending.pop(confirmation, None)
-        if pending is None or pending.act is not act or self._clock() > pending.expires_at:
+        if pending is None or pending.act is not action or self._clock() > pending.expires_at:
             raise ConflictError("the confirmation is unknown, used or expired", hint="request the preview again")
         return pending.path
 
@@ -422,7 +422,7 @@ def _group_near_misses(
     return NearMisses(causes.total(), most, len(named), tuple(named[:_MAX_FILES]), tuple(others), truncated=False)
 
 
-def _list_ignored(scan: _ExclusionScan, call: LeftOutCall) -> UnindexedFiles:
+def _list_ignored(scan: _ExclusionScan, call: SkippedFilesCall) -> UnindexedFiles:
     files = tuple(islice(scan.paths(), call.offset, call.offset + call.limit + 1))
     following = call.offset + call.limit if len(files) > call.limit else None
     return UnindexedFiles({}, files[: call.limit], following, truncated=not scan.is_complete)

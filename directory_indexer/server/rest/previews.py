@@ -122,7 +122,7 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
             raise UsageError("it contains secrets, which can be masked only in its text")
         if change_on_disk(snapshot, path):
             raise UsageError(f"{display(path)} has changed since it was indexed", hint="index it again")
-        plan = highlighting_plan(snapshot, call.query)
+        plan = plan_highlighting(snapshot, call.query)
         on_disk = _source_file_of(snapshot, path)
         read = _recognised_words(opened, snapshot, path, call.page)
         policy = opened.app.policies.parse._replace(count_tokens=len, descriptions=None)
@@ -140,14 +140,14 @@ def rendered_page(services: Services, call: PageCall) -> PageAnswer:
     )
 
 
-def highlighting_plan(snapshot: Snapshot, query: str) -> MatchPlan:
+def plan_highlighting(snapshot: Snapshot, query: str) -> MatchPlan:
     """Return the plan for the words that a query highlights."""
     query_terms = select_informative_words(parse_query(query), snapshot.words)
     corrected, _ = correct_spelling(query_terms, snapshot.words, are_different=are_different_words)
     return plan_match(corrected, snapshot.words)
 
 
-def linked_files(
+def resolve_links(
     services: Services, opened: OpenCollection, path: FilePath, blocks: Iterable[Node]
 ) -> Mapping[str, LinkedFile]:
     """Return the indexed files that the links of a document lead to, by their addresses as written."""
@@ -187,7 +187,7 @@ def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewS
     return _PreviewSource(
         path,
         _text_of(snapshot, path),
-        highlighting_plan(snapshot, query),
+        plan_highlighting(snapshot, query),
         snapshot.files.page_starts(path),
         snapshot.files.masked(path),
         known.source.mtime_ns / 1e9 if known else None,
@@ -284,7 +284,7 @@ def _add_colours_or_elements(
             return answer._replace(colours=tuple(Colour(*stretch) for stretch in stretches))
         case Tree(blocks):
             with services.collections.opened(call.collection) as opened:
-                links = linked_files(services, opened, source.path, blocks)
+                links = resolve_links(services, opened, source.path, blocks)
             return answer._replace(elements=tuple(_page_element(block, source.plan, links) for block in blocks))
         case Rows(rows):
             plan = source.plan

@@ -20,8 +20,8 @@ from directory_indexer.search.directory_usage import directory_usage
 from directory_indexer.search.requests import Hit, sort_result
 from directory_indexer.server.mcp.arguments import GrepCall, OutlineCall, SearchCall
 from directory_indexer.server.mcp.grep_outline import grep_first_lines, grep_request, outline_of_name
-from directory_indexer.server.mcp.search_answer import collections_of_call, resolve_scope_refreshing
-from directory_indexer.server.path_resolution import directories_of_scope
+from directory_indexer.server.mcp.search_answer import requested_collections, resolve_scope_refreshing
+from directory_indexer.server.path_resolution import resolve_scope_directories
 from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
@@ -41,7 +41,7 @@ _NEARNESS_DIGITS = 4
 def search(services: Services, call: SearchCall) -> SearchAnswer:
     """Find passages, or return facet counts."""
     tools = services.executor.tools
-    names = collections_of_call(call)
+    names = requested_collections(call)
     if call.facets:
         return tools.facets(call)
     result, page = tools.find(call)
@@ -158,4 +158,4 @@ def _neighbour_entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourE
 
 
 def _first_directory_of_scope(snapshot: Snapshot, path: str) -> FilePath | None:
-    return next(iter(directories_of_scope(snapshot, path)), None)
+    return next(iter(resolve_scope_directories(snapshot, path)), None)

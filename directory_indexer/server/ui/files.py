@@ -62,12 +62,12 @@ class FileOpener:
             path = indexed_path(self._services, opened, snapshot, target.doc_id)
             kind = read_text(snapshot, path, None).facts.kind
         _require_regular_file(path)
-        command = command_to_open(target, path, kind, os.environ)
+        command = open_command(target, path, kind, os.environ)
         self._start(command)
         return os.path.basename(command[0])
 
 
-def command_to_open(target: OpenTarget, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
+def open_command(target: OpenTarget, path: FilePath, kind: str, environ: Mapping[str, str]) -> list[str]:
     """Return the command that opens a file.
 
     Raises:

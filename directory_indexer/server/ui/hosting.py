@@ -51,7 +51,7 @@ class PageHost:
         self._options = options
         self._data_dir = data_dir
 
-    async def attend(self, host_in_url: str, port: int) -> None:
+    async def open_and_wait_until_idle(self, host_in_url: str, port: int) -> None:
         """Open the page in a browser, print its URL, and return when it has been idle for `IDLE_SECONDS`."""
         address = page_url(host_in_url, port, code=self.browsers.new_code(), query=self._options.query)
         with LoginLink(self._data_dir) as doorway:

@@ -16,10 +16,10 @@ from remote_servers import Loopback, request_of
 from directory_indexer.core.errors import UnavailableError
 from directory_indexer.server.bridge.http_client import (
     Backoff,
-    Exchange,
+    HttpClient,
     HttpRequest,
     NoResponseError,
-    remote_address,
+    parse_remote_address,
 )
 from directory_indexer.server.bridge.remote_server import RemoteServer
 
@@ -62,12 +62,12 @@ def _answer(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
 
 def _list(address: str) -> ListToolsResult:
     """List the tools of a server that is asked once."""
-    with closing(Exchange(remote_address(address), _TOKEN, seconds=5)) as exchange:
+    with closing(HttpClient(parse_remote_address(address), _TOKEN, seconds=5)) as exchange:
         remote = RemoteServer(exchange, backoff=_NEVER)
-        return anyio.run(remote.ask, ListToolsRequest(), ListToolsResult, lambda _: None)
+        return anyio.run(remote.request, ListToolsRequest(), ListToolsResult, lambda _: None)
 
 
-def _send(exchange: Exchange) -> None:
+def _send(exchange: HttpClient) -> None:
     with closing(exchange):
         exchange.send(_REQUEST)
 
@@ -106,7 +106,7 @@ def test_an_answer_without_end_ends_at_the_limit() -> None:
             sent += client.send(bytes(100_000))
 
     with Loopback(serve) as server, pytest.raises(UnavailableError, match="more than 1,000,000 bytes"):
-        _send(Exchange(remote_address(server.url), _TOKEN, max_answer_bytes=1_000_000))
+        _send(HttpClient(parse_remote_address(server.url), _TOKEN, max_answer_bytes=1_000_000))
     assert sent < 20_000_000
 
 
@@ -118,7 +118,7 @@ def test_a_head_without_end_is_no_answer() -> None:
             client.sendall(b"X-More: and more\r\n" * 100)
 
     with Loopback(serve) as server, pytest.raises(NoResponseError):
-        _send(Exchange(remote_address(server.url), _TOKEN))
+        _send(HttpClient(parse_remote_address(server.url), _TOKEN))
 
 
 def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
@@ -129,7 +129,7 @@ def test_a_server_that_goes_on_and_on_is_left_when_the_time_is_over() -> None:
             pass
 
     with Loopback(serve) as server, pytest.raises(NoResponseError, match="takes too long"):
-        _send(Exchange(remote_address(server.url), _TOKEN, seconds=0.2))
+        _send(HttpClient(parse_remote_address(server.url), _TOKEN, seconds=0.2))
 
 
 def test_the_tools_of_a_server_are_listed_as_it_describes_them() -> None:
@@ -193,9 +193,9 @@ def test_a_refusal_of_any_length_is_told_briefly() -> None:
 
 
 def test_a_name_that_stands_for_this_machine_must_lead_to_it() -> None:
-    address = remote_address("http://localhost:1")
+    address = parse_remote_address("http://localhost:1")
     with pytest.raises(UnavailableError, match="is not this machine"):
-        _send(Exchange(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]))
+        _send(HttpClient(address, _TOKEN, look_up=lambda *_: ["203.0.113.1"]))
 
 
 def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.SSLContext) -> None:
@@ -206,7 +206,7 @@ def test_a_server_that_does_not_prove_who_it_is_gets_no_token(tls_identity: ssl.
             heard.append(secured.recv(10_000))
 
     with Loopback(serve) as server:
-        address = remote_address(server.url.replace("http://", "https://"))
+        address = parse_remote_address(server.url.replace("http://", "https://"))
         with pytest.raises(UnavailableError, match="has no valid TLS certificate"):
-            _send(Exchange(address, _TOKEN))
+            _send(HttpClient(address, _TOKEN))
     assert b"".join(heard) == b""

@@ -15,7 +15,7 @@ from directory_indexer.server.middleware.access import (
     Access,
     HttpAddress,
     host_names,
-    listening_socket,
+    open_listening_socket,
     parse_address,
     read_token,
 )
@@ -106,17 +106,17 @@ def test_a_page_of_another_name_is_not_among_the_hosts() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LocalHost:80", "[::1]"])
 def test_clients_leave_out_the_port_that_http_has_by_default(host: str) -> None:
     access = Access(HttpAddress("127.0.0.1", 80))
-    assert access.answers_to(host, 80)
-    assert access.trusts(f"http://{host}", 80)
-    assert not access.answers_to(host, 8765)
+    assert access.is_allowed_host(host, 80)
+    assert access.is_allowed_origin(f"http://{host}", 80)
+    assert not access.is_allowed_host(host, 8765)
 
 
 def test_names_are_the_same_in_any_case() -> None:
     access = Access(HttpAddress("10.0.0.1", 0), names=("NAS.local",))
-    assert access.answers_to("nas.LOCAL:8765", 8765)
-    assert access.trusts("https://nas.local", 8765)
-    assert not access.answers_to("", 8765)
-    assert not access.trusts("null", 8765)
+    assert access.is_allowed_host("nas.LOCAL:8765", 8765)
+    assert access.is_allowed_origin("https://nas.local", 8765)
+    assert not access.is_allowed_host("", 8765)
+    assert not access.is_allowed_origin("null", 8765)
 
 
 def test_a_token_comes_from_a_file_or_the_environment(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_token_that_is_none_is_refused(tmp_path: Path, token: str) -> None:
 
 def test_what_is_accepted_sends_without_delay() -> None:
     with (
-        listening_socket(HttpAddress("127.0.0.1", 0)) as listening,
+        open_listening_socket(HttpAddress("127.0.0.1", 0)) as listening,
         socket.create_connection(listening.getsockname()),
     ):
         accepted, _ = listening.accept()

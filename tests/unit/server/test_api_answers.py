@@ -60,7 +60,7 @@ _NO_TOOLS: Any = None
 @dataclasses.dataclass
 class _Services:
     caller: Key | None = None
-    elsewhere: None = None
+    unsupported_operation_error: None = None
     executor: ToolExecutor = dataclasses.field(default_factory=lambda: ToolExecutor(_NO_TOOLS))
 
 
@@ -70,7 +70,9 @@ class _AsItComes:
 
 
 def _operation(arguments: type, answer: Any, needs: Right | None = Right.READ) -> HttpOperation:
-    return HttpOperation("one", "One", "One.", arguments, _Told, answer, needs=needs, route="POST /one", status=201)
+    return HttpOperation(
+        "one", "One", "One.", arguments, _Told, answer, required_right=needs, route="POST /one", status=201
+    )
 
 
 def _ask(operation: HttpOperation, body: object, *, collections: frozenset[str] | None = None) -> tuple[int, Any, Any]:

@@ -52,7 +52,7 @@ def test_every_argument_is_described_with_its_limits(operation: HttpOperation) -
     for name, schema in operation.schema["properties"].items():
         assert schema["description"], name
         assert "maxLength" in schema or "pattern" in schema or schema["type"] != "string" or "enum" in schema, name
-        told = operation.from_headers.get(name, name)
+        told = operation.header_arguments.get(name, name)
         in_place = [one for one in described.get("parameters", ()) if one["name"] == told]
         assert in_place or name in DOCUMENT["components"]["schemas"][operation.arguments.__name__]["properties"]
 
@@ -61,11 +61,11 @@ def test_every_argument_is_described_with_its_limits(operation: HttpOperation) -
 def test_every_answer_says_when_it_comes(operation: HttpOperation) -> None:
     answers = _described(operation)["responses"]
     assert str(operation.status) in answers
-    if operation.needs is not None:
+    if operation.required_right is not None:
         assert {"401", "403", "429", "500", "503"} <= set(answers)
-    if operation.has_body:
+    if operation.has_json_body:
         assert {"400", "413", "415", "422"} <= set(answers)
-    assert set(map(str, operation.also)) <= set(answers)
+    assert set(map(str, operation.other_successes)) <= set(answers)
     assert all("content" not in answers[status] for status in {"204", "304"} & set(answers))
     assert all(answer["description"] for answer in answers.values())
 
@@ -88,12 +88,12 @@ def test_what_tools_and_the_api_both_take_is_described_alike() -> None:
 def test_what_changes_something_needs_more_than_to_read() -> None:
     for operation in OPERATIONS:
         only_asks = operation.method == "GET" or operation.name in {"search", "grep"}
-        assert (operation.needs in {Right.WRITE, Right.ADMIN}) is not only_asks, operation.name
+        assert (operation.required_right in {Right.WRITE, Right.ADMIN}) is not only_asks, operation.name
         is_of_all = operation.path.startswith("/api/v1/admin/") or operation.name in {
             "putCollection",
             "deleteCollection",
         }
-        assert (operation.needs is Right.ADMIN) is is_of_all, operation.name
+        assert (operation.required_right is Right.ADMIN) is is_of_all, operation.name
 
 
 def test_links_lead_to_operations_by_arguments_that_they_take() -> None:
@@ -109,14 +109,14 @@ def test_paths_are_told_apart() -> None:
         found = surface.find(re.sub(r"{\w+}", "x", operation.path))
         assert found is not None
         assert found.operations[operation.method] is operation
-        assert all(surface.find(path) == found for path in operation.other_paths)
+        assert all(surface.find(path) == found for path in operation.path_aliases)
     assert surface.find("/api/v1/documents/a/b") is None
     assert surface.find("/api/v1/files/a/b") is None
     assert surface.find("/api/v1/search/") is None
     assert surface.find("/API/v1/search") is None
     route = surface.route_of("/api/v1/search", "BREW")
     assert route is not None
-    assert (route.template, route.needs) == ("/api/v1/search", Right.READ)
+    assert (route.path_template, route.required_right) == ("/api/v1/search", Right.READ)
 
 
 class _Reader(html.parser.HTMLParser):

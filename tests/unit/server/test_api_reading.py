@@ -10,7 +10,7 @@ import pytest
 from directory_indexer.core.errors import UsageError
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.server.middleware.request_context import RefusedError
-from directory_indexer.server.rest.messages import arguments_in_query, parse_body, parse_call
+from directory_indexer.server.rest.messages import arguments_in_query, parse_body, validate_call
 from directory_indexer.server.rest.operation_table import OPERATIONS
 
 if TYPE_CHECKING:
@@ -90,17 +90,17 @@ def test_a_json_object_is_read(media_type: str) -> None:
 )
 def test_what_the_schema_does_not_allow_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        parse_call(SEARCH, given)
+        validate_call(SEARCH, given)
 
 
 def test_what_the_schema_allows_is_read() -> None:
-    call = parse_call(SEARCH, {"query": "x", "limit": 5.0, "types": ["python"], "mode": "keyword", "facets": False})
+    call = validate_call(SEARCH, {"query": "x", "limit": 5.0, "types": ["python"], "mode": "keyword", "facets": False})
     assert (call.limit, call.types, call.mode, call.facets) == (5, ("python",), SearchMode.KEYWORD, False)
 
 
 @pytest.mark.parametrize("lines", ["", "3", "3-", "3-7", "999999999-999999999"])
 def test_a_range_is_read(lines: str) -> None:
-    assert parse_call(DOCUMENT, {"doc_id": DOC_ID, "lines": lines}).lines == lines
+    assert validate_call(DOCUMENT, {"doc_id": DOC_ID, "lines": lines}).lines == lines
 
 
 @pytest.mark.parametrize(
@@ -108,13 +108,13 @@ def test_a_range_is_read(lines: str) -> None:
 )
 def test_what_is_no_range_is_refused(lines: str) -> None:
     with pytest.raises(UsageError, match=r"(?s)'lines' is .*; it must be"):
-        parse_call(DOCUMENT, {"doc_id": DOC_ID, "lines": lines})
+        validate_call(DOCUMENT, {"doc_id": DOC_ID, "lines": lines})
 
 
 @pytest.mark.parametrize("doc_id", ["", "x", DOC_ID.upper(), f"{DOC_ID}\n", f"{DOC_ID}a", "../" * 8])
 def test_what_is_no_id_is_refused(doc_id: str) -> None:
     with pytest.raises(UsageError, match=r"(?s)'doc_id' is .*; it must be"):
-        parse_call(DOCUMENT, {"doc_id": doc_id})
+        validate_call(DOCUMENT, {"doc_id": doc_id})
 
 
 def test_a_query_string_is_read_by_the_schema() -> None:
@@ -129,7 +129,7 @@ def test_a_query_string_is_read_by_the_schema() -> None:
 @pytest.mark.parametrize("text", ["", " 7", "7.0", "1e1", "0x7", "\N{ARABIC-INDIC DIGIT SEVEN}", "9" * 5000])
 def test_a_number_in_a_query_string_is_written_in_one_way(text: str) -> None:
     with pytest.raises(UsageError, match=r"'limit' is .*; it must be"):
-        parse_call(DOCUMENTS, arguments_in_query(DOCUMENTS, [("limit", text)]))
+        validate_call(DOCUMENTS, arguments_in_query(DOCUMENTS, [("limit", text)]))
 
 
 def test_an_argument_that_is_given_twice_is_refused() -> None:
@@ -139,5 +139,5 @@ def test_an_argument_that_is_given_twice_is_refused() -> None:
 
 def test_errors_do_not_repeat_what_is_too_long() -> None:
     with pytest.raises(UsageError) as error:
-        parse_call(SEARCH, {"query": "x", "y" * 10_000: 1})
+        validate_call(SEARCH, {"query": "x", "y" * 10_000: 1})
     assert len(json.dumps(str(error.value))) < 1000

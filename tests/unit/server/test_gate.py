@@ -22,7 +22,7 @@ from directory_indexer.server.middleware.limits import (
     MAX_BYTES_OF_KEY,
     MAX_REQUESTS_OF_KEY,
     BudgetClaim,
-    Budgets,
+    ConcurrencyBudgets,
     Rate,
     RequestStage,
     TokenBuckets,
@@ -110,7 +110,7 @@ class World:
         self.app = app or Application()
         self.used: list[bytes] = []
         self.metrics = Metrics()
-        self.budgets = Budgets()
+        self.budgets = ConcurrencyBudgets()
         access = Access(HttpAddress("127.0.0.1", PORT))
         rules = GuardPolicy(
             route_of=lambda path, _: _PLACES.get(path, _NOWHERE),
@@ -122,8 +122,8 @@ class World:
                 on_use=self.used.append,
             ),
             buckets=TokenBuckets(rate or Rate(100, 200), clock=lambda: self.now),
-            answers_to=lambda host: access.answers_to(host, PORT),
-            trusts=lambda origin: access.trusts(origin, PORT),
+            is_allowed_host=lambda host: access.is_allowed_host(host, PORT),
+            is_allowed_origin=lambda origin: access.is_allowed_origin(origin, PORT),
             budgets=self.budgets,
             metrics=self.metrics,
         )
@@ -371,7 +371,7 @@ def test_every_answer_is_kept_by_nobody_and_taken_for_what_it_says() -> None:
 
 
 def test_who_asks_too_often_is_told_when_to_come_back_and_others_are_not_held_up() -> None:
-    world = World(rate=Rate(a_second=0.5, at_once=3))
+    world = World(rate=Rate(per_second=0.5, burst=3))
     assert [world.ask().status for _ in range(4)] == [200, 200, 200, 429]
     refused = world.ask()
     assert (refused.error, refused.headers["retry-after"]) == ("too_many_requests", "2")

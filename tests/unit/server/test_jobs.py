@@ -51,9 +51,9 @@ def test_a_run_of_another_process_that_had_the_same_number_is_not_that_of_a_job(
     with subprocess.Popen([sys.executable, "-c", ""]) as process, io.BytesIO() as pipe:
         job = Job((FilePath("/a/docs"),), process, pipe, pipe)
         mine = RUN._replace(pid=process.pid, host=socket.gethostname(), started_at=job.started_at)
-        assert job.is_of(mine)
-        assert not job.is_of(mine._replace(started_at=job.started_at - 3600))
-        assert not job.is_of(mine._replace(host="another"))
+        assert job.is_job_of_run(mine)
+        assert not job.is_job_of_run(mine._replace(started_at=job.started_at - 3600))
+        assert not job.is_job_of_run(mine._replace(host="another"))
 
 
 def test_a_run_covers_the_directories_that_it_names() -> None:

@@ -22,14 +22,14 @@ def test_uses_are_written_by_another_thread_and_gathered_meanwhile() -> None:
         is_written.set()
 
     uses = KeyUses(write, pause_seconds=3600)
-    uses.note(b"a")
+    uses.record_use(b"a")
     assert is_written.wait(10)
     for key in (b"a", b"b", b"a"):
-        uses.note(key)
+        uses.record_use(key)
     assert [set(one) for one in written] == [{b"a"}], "an hour is not over"
     uses.close()
     assert [set(one) for one in written] == [{b"a"}, {b"a", b"b"}]
-    uses.note(b"c")
+    uses.record_use(b"c")
     assert len(written) == 2
 
 
@@ -47,7 +47,7 @@ def test_the_thread_ends_when_there_is_nothing_to_write_and_outlives_a_registry_
     uses = KeyUses(write, pause_seconds=0)
     for number in range(3):
         is_written.clear()
-        uses.note(b"a")
+        uses.record_use(b"a")
         assert is_written.wait(10), number
     uses.close()
     assert n_written == 3

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp.types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
-from directory_indexer.server.lifecycle import DISCOVERY_VERSIONS, HANDSHAKE_VERSIONS, answer_plain_handshake
+from directory_indexer.server.lifecycle import DISCOVERY_VERSIONS, HANDSHAKE_VERSIONS, make_handshake_response
 
 PARAMS: dict[str, Any] = {
     "protocolVersion": "2025-11-25",
@@ -30,7 +30,7 @@ def test_the_versions_are_those_of_the_sdk() -> None:
 
 @pytest.mark.parametrize("request_id", [0, 7, "seven"])
 def test_a_plain_handshake_is_answered(request_id: int | str) -> None:
-    answer = answer_plain_handshake(initialize(id=request_id), "Ask.")
+    answer = make_handshake_response(initialize(id=request_id), "Ask.")
     assert answer is not None
     assert answer["id"] == request_id
     assert isinstance(answer["result"], dict)
@@ -69,4 +69,4 @@ def test_a_plain_handshake_is_answered(request_id: int | str) -> None:
     ],
 )
 def test_whatever_else_is_left_to_the_sdk(message: bytes) -> None:
-    assert answer_plain_handshake(message, "Ask.") is None
+    assert make_handshake_response(message, "Ask.") is None

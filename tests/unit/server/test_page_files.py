@@ -9,7 +9,7 @@ import pytest
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import is_safe_to_open
-from directory_indexer.server.ui.files import OpenTarget, OpenWith, command_to_open
+from directory_indexer.server.ui.files import OpenTarget, OpenWith, open_command
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_only_documents_by_content_and_name_are_for_the_desktop(path: str, kind:
 @pytest.mark.usefixtures("programs")
 def test_each_way_of_opening_has_its_program() -> None:
     def command(how: OpenWith, path: str, kind: str, **environ: str) -> list[str]:
-        return command_to_open(
+        return open_command(
             OpenTarget("id", how, line=7, page=3 if kind == "pdf" else 0), FilePath(path), kind, environ
         )
 

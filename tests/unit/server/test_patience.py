@@ -194,11 +194,11 @@ def test_a_body_has_time_as_long_as_it_keeps_its_pace() -> None:
     connection, wire = server.connect()
     connection.data_received(HEAD % 1_000_000)
     for _ in range(int(2 * PATIENCE.body_seconds)):
-        connection.data_received(bytes(PATIENCE.body_bytes_a_second))
+        connection.data_received(bytes(PATIENCE.body_bytes_per_second))
         server.clock.advance(1)
     assert wire.is_open
     for _ in range(int(2 * PATIENCE.body_seconds)):
-        connection.data_received(bytes(PATIENCE.body_bytes_a_second // 4))
+        connection.data_received(bytes(PATIENCE.body_bytes_per_second // 4))
         server.clock.advance(1)
     assert not wire.is_open
     server.clock.answer()

@@ -21,7 +21,7 @@ from directory_indexer.server.mcp import (
 )
 from directory_indexer.server.mcp.arguments import IN_COLLECTION
 from directory_indexer.server.mcp.executor import TOOLS
-from directory_indexer.server.mcp.tool_results import listed_tools
+from directory_indexer.server.mcp.tool_results import describe_tools
 
 
 class Colour(StrEnum):
@@ -94,14 +94,14 @@ def test_every_tool_is_described_for_a_model_that_never_saw_it() -> None:
 
 
 def test_the_list_of_tools_costs_a_model_no_more_than_6_kb() -> None:
-    listed = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools(TOOLS)]
+    listed = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in describe_tools(TOOLS)]
     size = len(json.dumps({"tools": listed}, ensure_ascii=False, separators=(",", ":")).encode())
     assert size <= 6_144
 
 
 def test_an_argument_that_is_listed_without_its_meaning_has_it_in_a_tool_above() -> None:
     told = {"collection": IN_COLLECTION}
-    for entry, tool in zip(TOOLS, listed_tools(TOOLS), strict=True):
+    for entry, tool in zip(TOOLS, describe_tools(TOOLS), strict=True):
         assert any(sign in entry.description for sign in ("Use it", "related")), entry.name
         meant = record_schema(entry.arguments)["properties"]
         assert list(meant) == list(tool.input_schema["properties"])

@@ -18,16 +18,16 @@ def passage(number: int, *, line: int = 3, excerpt: str = "one\ntwo") -> Passage
 
 def test_it_is_kept_for_one_session_and_one_key() -> None:
     passages = ReturnedPassages()
-    passages.note(Client("a", b"key"), [passage(1)])
-    passages.note(None, [passage(2)])
+    passages.record(Client("a", b"key"), [passage(1)])
+    passages.record(None, [passage(2)])
     assert passages.of(Client("a", b"key")) == {"1": ReturnedLines(2, 4)}
     assert [passages.of(one) for one in (Client("a", b"other"), Client("b", b"key"), Client(), None)] == [{}] * 4
 
 
 def test_what_was_shown_longest_ago_is_forgotten_first() -> None:
     passages = ReturnedPassages()
-    passages.note(Client(), [passage(number) for number in range(300)])
-    passages.note(Client(), [passage(0), passage(300)])
+    passages.record(Client(), [passage(number) for number in range(300)])
+    passages.record(Client(), [passage(0), passage(300)])
     kept = passages.of(Client())
     assert len(kept) == 300
     assert {"0", "2", "300"} <= set(kept)
@@ -37,7 +37,7 @@ def test_what_was_shown_longest_ago_is_forgotten_first() -> None:
 def test_the_client_that_was_idle_longest_is_forgotten_first() -> None:
     passages = ReturnedPassages()
     for number in (*range(200), 0, 200):
-        passages.note(Client(f"{number}"), [passage(1)])
+        passages.record(Client(f"{number}"), [passage(1)])
     assert passages.of(Client("0"))
     assert not passages.of(Client("1"))
 
@@ -55,5 +55,5 @@ def test_only_what_was_shown_is_left_out() -> None:
 
 def test_a_passage_that_was_only_named_is_not_noted() -> None:
     passages = ReturnedPassages()
-    passages.note(Client(), [passage(1, excerpt=""), passage(2)._replace(shown_before="2-4")])
+    passages.record(Client(), [passage(1, excerpt=""), passage(2)._replace(shown_before="2-4")])
     assert passages.of(Client()) == {}

@@ -21,9 +21,9 @@ from directory_indexer.server.mcp.index_tool import directories_to_index
 from directory_indexer.server.mcp.tool_results import format_error_with_next_call
 from directory_indexer.server.path_resolution import (
     URI_PREFIX,
-    directories_of_scope,
-    indexed_file,
     path_in_uri,
+    resolve_indexed_file,
+    resolve_scope_directories,
     resource_uri,
 )
 
@@ -173,7 +173,7 @@ def test_there_are_at_least_sixty_attempts() -> None:
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_what_is_not_in_the_index_is_refused_by_path(app: App, root: Path, attempt: str) -> None:
     with app.docstore.snapshot() as snapshot, pytest.raises(DirIndexError) as refusal:
-        indexed_file(snapshot, attempt.format(root=root))
+        resolve_indexed_file(snapshot, attempt.format(root=root))
     assert "Next: " in format_error_with_next_call(refusal.value)
     assert "SECRET" not in format_error_with_next_call(refusal.value)
 
@@ -186,14 +186,14 @@ def test_what_is_not_in_the_index_is_refused_as_a_resource(
     path = attempt.format(root=root).encode("utf-8", "surrogatepass")
     tail = quote(path, safe="") if is_quoted else path.decode("utf-8", "surrogatepass").lstrip("/")
     with app.docstore.snapshot() as snapshot, pytest.raises(DirIndexError):
-        indexed_file(snapshot, path_in_uri(URI_PREFIX + tail))
+        resolve_indexed_file(snapshot, path_in_uri(URI_PREFIX + tail))
 
 
 @pytest.mark.parametrize("attempt", ["/etc", "/", "{root}-evil", "{root}/../outside", "{root}/link-to-outside", "\0"])
 def test_a_search_outside_of_the_index_is_refused(app: App, root: Path, attempt: str) -> None:
     with app.docstore.snapshot() as snapshot:
         try:
-            found = directories_of_scope(snapshot, attempt.format(root=root))
+            found = resolve_scope_directories(snapshot, attempt.format(root=root))
         except (NotIndexedError, UsageError):
             return
     assert all(str(root).startswith(path.rstrip("/") + "/") or path == "/" for path in found)
@@ -221,21 +221,21 @@ def test_a_search_outside_of_the_index_is_refused(app: App, root: Path, attempt:
 )
 def test_every_true_spelling_of_an_indexed_file_finds_it(app: App, root: Path, spelling: str) -> None:
     with app.docstore.snapshot() as snapshot:
-        assert indexed_file(snapshot, spelling.format(root=root)) == str(root / "note.md")
+        assert resolve_indexed_file(snapshot, spelling.format(root=root)) == str(root / "note.md")
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 def test_both_unicode_forms_of_a_name_find_the_file(app: App, root: Path, form: str) -> None:
     name = unicodedata.normalize("NFD" if form == "NFD" else "NFC", "sub/café.md")
     with app.docstore.snapshot() as snapshot:
-        assert indexed_file(snapshot, name) == str(root / "sub/café.md")
+        assert resolve_indexed_file(snapshot, name) == str(root / "sub/café.md")
 
 
 @pytest.mark.parametrize("name", ["note.md", "sub/café.md", "sub/100% sure?.md"])
 def test_a_uri_leads_back_to_its_file(app: App, root: Path, name: str) -> None:
     path = file_path(root / name)
     with app.docstore.snapshot() as snapshot:
-        assert indexed_file(snapshot, path_in_uri(resource_uri(path))) == path
+        assert resolve_indexed_file(snapshot, path_in_uri(resource_uri(path))) == path
 
 
 def test_a_file_that_became_a_link_is_still_served_from_the_index(app: App, root: Path) -> None:
