@@ -238,7 +238,7 @@ class VectorParts:
     @cached_property
     def nearest(self) -> VectorSearch:
         """The search for nearest vectors."""
-        return VectorSearch(place=self.stores.place, vectorstore=self.stores.of)
+        return VectorSearch(place=self.stores.place, vectorstore=self.stores.store_of)
 
     @cached_property
     def vectorizer(self) -> Vectorizer:
@@ -246,7 +246,7 @@ class VectorParts:
         return Vectorizer(
             docstore=self._app.docstore,
             place=self.stores.place,
-            vectorstore=self.stores.of,
+            vectorstore=self.stores.store_of,
             embedder=self._app.embedders.current,
             cluster=self.cluster,
         )

@@ -190,7 +190,7 @@ class ClusterRetriever:
         if self._scope.is_empty or (self._sparse is None and vector is None):
             return CandidateLists({}, {}, {}, meaning.model if meaning else OTHER_MODEL)
         candidates = self._candidates(CandidateQuery(self._sparse, vector, self._listed_files, self._words), depth)
-        self._snapshot.chunks.keep(hit.passage for hit in (*candidates.by_words, *candidates.by_meaning))
+        self._snapshot.chunks.cache(hit.passage for hit in (*candidates.by_words, *candidates.by_meaning))
         by_meaning = _scores(candidates.by_meaning)
         cosines = {}
         if vector is not None:

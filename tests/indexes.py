@@ -251,7 +251,7 @@ class Index:
         with self.docstore.snapshot() as snapshot:
             contents: dict[str, object] = {}
             for directory in snapshot.directories.all():
-                for path, known in snapshot.files.within(directory).items():
+                for path, known in snapshot.files.records_within(directory).items():
                     chunks = snapshot.chunks.of_file(path)
                     vectors = self.nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                     contents[path.removeprefix(directory)] = (

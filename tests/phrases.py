@@ -27,7 +27,7 @@ class WholeFiles(Index):
 
 def paths_of(index: Index, name: str) -> list[FilePath]:
     with index.docstore.snapshot() as snapshot:
-        paths = [path for root in snapshot.directories.all() for path in snapshot.files.within(root)]
+        paths = [path for root in snapshot.directories.all() for path in snapshot.files.records_within(root)]
     whole = str(file_path(str(index.root / name)))
     return [path for path in paths if path == whole or path.startswith(f"{whole}!")]
 

@@ -67,7 +67,7 @@ class Served:
         self.log = _Log()
         self._model = BackgroundModel(lambda: team.embedder)
         jobs = CollectionJobs(team.collections, command=lambda _: ())
-        jobs.of(DEFAULT).close()  # no run is started: it is answered that others wait already
+        jobs.jobs_of(DEFAULT).close()  # no run is started: it is answered that others wait already
         tools = Tools(collections=team.collections, model=self._model, jobs=jobs, allowed=())
         self._desk = ToolExecutor(tools)
         self._administration = Administration(team.app.registry, team.data_dir, AdminJobs(team.app, tools).all())

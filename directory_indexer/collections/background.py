@@ -82,7 +82,7 @@ class Administration:
         """
         lock = self._acquire_lock()
         with _released_on_error(lock):
-            row = self._operations.begin(kind, collection, options)
+            row = self._operations.insert_running(kind, collection, options)
             self._start_thread(row, lock)
         return row
 
@@ -113,7 +113,7 @@ class Administration:
         """
         row = self.get(name)
         if row.state is OperationState.PAUSED and requested is RequestedState.CANCEL:
-            self._operations.end(row.id, OperationState.CANCELLED, "", {})
+            self._operations.store_outcome(row.id, OperationState.CANCELLED, "", {})
         elif row.state is OperationState.RUNNING:
             self._operations.request_state(row.id, requested)
         elif row.state is not OperationState.PAUSED:
@@ -167,7 +167,7 @@ class Administration:
         with lock:
             state, message, result = self._run_operation(row)
             try:
-                self._operations.end(row.id, state, message, result)
+                self._operations.store_outcome(row.id, state, message, result)
             except DirIndexError:
                 _log.exception("how the operation %s ended cannot be noted", row.name)
 

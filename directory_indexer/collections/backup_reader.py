@@ -38,7 +38,7 @@ from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.databases import ANOTHER_BACKUP_HINT, enable_wal, require_known_schema
 from directory_indexer.storage.documents import maintenance
 from directory_indexer.storage.documents.schema import SCHEMA
-from directory_indexer.storage.ocr_cache import make_tables as make_page_tables
+from directory_indexer.storage.ocr_cache import create_tables as make_page_tables
 from directory_indexer.storage.registry import SCHEMA as REGISTRY_SCHEMA
 from directory_indexer.storage.registry import Registry, repairs
 from directory_indexer.storage.registry.keys import Key, Keys
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 _MAX_MANIFEST_BYTES: Final = 1 << 28
 _PIECE_BYTES: Final = 1 << 20
 _DATABASES: Final[Mapping[str, Callable[[sqlite3.Connection, int], None]]] = {
-    DATABASE_FILE: SCHEMA.make_tables,
+    DATABASE_FILE: SCHEMA.create_tables,
     PAGES_NAME: make_page_tables,
-    PurePosixPath(REGISTRY_FILE).name: REGISTRY_SCHEMA.make_tables,
+    PurePosixPath(REGISTRY_FILE).name: REGISTRY_SCHEMA.create_tables,
 }
 """The functions that create the tables of the databases of a backup, by the names of their files."""
 

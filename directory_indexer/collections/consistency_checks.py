@@ -73,7 +73,7 @@ def document_findings(opened: OpenCollection) -> Iterator[Finding]:
     settled = {file_path(path) for path, document in places.items() if document.state in {State.WORDS, State.COMPLETE}}
     with opened.app.docstore.snapshot() as snapshot:
         documents_path = file_path(directory)
-        indexed = {path for path in snapshot.files.within(documents_path) if not containers_around(path)}
+        indexed = {path for path in snapshot.files.records_within(documents_path) if not containers_around(path)}
     lost = [str(path) for path in places if path not in present]
     unknown = [str(path) for path in present if path not in places]
     changed = [

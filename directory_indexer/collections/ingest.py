@@ -234,7 +234,7 @@ class DocumentIngest:
             IngestContent(DocumentSource.FILE, pieces, doc_id, checked, name, known_type), request
         )
 
-    def most_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
+    def max_file_bytes(self, collection: str, filename: str, *, media_type: str = "") -> int:
         """Return the maximum size of a file with this name."""
         _, name, _ = _file_names_and_media_type(filename, media_type)
         with self._collections.opened(collection) as opened:
@@ -337,7 +337,7 @@ class DocumentIngest:
     def _receive_content(self, opened: OpenCollection, content: IngestContent) -> Iterator[Received]:
         most_bytes = _max_content_bytes(opened, content.stored_name)
         with opened.originals.receive(
-            content.doc_id, content.stored_name, content.pieces, most_bytes=most_bytes
+            content.doc_id, content.stored_name, content.pieces, max_bytes=most_bytes
         ) as received:
             yield received
 

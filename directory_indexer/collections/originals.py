@@ -52,18 +52,18 @@ class Originals:
         return file_path(directory_of_document(doc_id, self.directory) / name)
 
     @contextlib.contextmanager
-    def receive(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, most_bytes: int) -> Iterator[Received]:
+    def receive(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, max_bytes: int) -> Iterator[Received]:
         """Write received content to a temporary file; its document is marked as being written until the block ends.
 
         Raises:
-            ContentRefusedError: it has more than `most_bytes` bytes.
+            ContentRefusedError: it has more than `max_bytes` bytes.
             StoreError: it cannot be written, as on a full disk.
         """
         with self.mark_in_progress(doc_id) as place:
             path = place / name
             with _translated_errors():
                 place.mkdir(mode=directory_mode())
-                n_bytes, content_hash = _write_hashed(path, pieces, most_bytes)
+                n_bytes, content_hash = _write_hashed(path, pieces, max_bytes)
                 received = Received(path, n_bytes, content_hash, path.stat().st_mtime_ns)
             yield received
 
@@ -185,11 +185,11 @@ class Originals:
         return sorted(place.iterdir()) if place.is_dir() else []
 
 
-def original_too_large(most_bytes: int) -> ContentRefusedError:
-    """Return the refusal of a document with more than `most_bytes` bytes."""
+def original_too_large(max_bytes: int) -> ContentRefusedError:
+    """Return the refusal of a document with more than `max_bytes` bytes."""
     return ContentRefusedError(
         RefusalReason.TOO_LARGE,
-        f"the document has more than {most_bytes:,} bytes",
+        f"the document has more than {max_bytes:,} bytes",
         hint="send a smaller one, or raise indexing.max_file_size",
     )
 

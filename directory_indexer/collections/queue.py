@@ -127,7 +127,7 @@ class IndexingQueue:
             self._documents.queue_again()
             self._files().remove_moved_directory(former)
         with self._docstore().snapshot() as snapshot:
-            indexed = {path for path in snapshot.files.within(directory) if not containers_around(path)}
+            indexed = {path for path in snapshot.files.records_within(directory) if not containers_around(path)}
         documents = self._documents.all()  # read after the index, so that every indexed document is known
         doc_ids = {self._original_path(document): document.doc_id for document in documents}
         lacking = [doc_id for path, doc_id in doc_ids.items() if path not in indexed]
@@ -166,7 +166,7 @@ class IndexingQueue:
             return [
                 path
                 for document in documents
-                for path in snapshot.files.within(FilePath(os.path.dirname(self._original_path(document))))
+                for path in snapshot.files.records_within(FilePath(os.path.dirname(self._original_path(document))))
                 if path != (current := self._original_path(document)) and not lies_in(path, members_directory(current))
             ]
 
@@ -218,7 +218,7 @@ def _progress_of_document(snapshot: Snapshot, document: StoredDocument, path: Fi
         state, message = State.FAILED, "its original is gone; send it again"
     elif known.state is FileState.FAILED:
         state, message = State.FAILED, known.detail
-    elif n_pages := sum(scan.waits for scan in snapshot.scans.of({path}).values()):
+    elif n_pages := sum(scan.waits for scan in snapshot.scans.scans_of({path}).values()):
         state, message = State.WORDS, f"{n_pages} {'page waits' if n_pages == 1 else 'pages wait'} for OCR"
     elif not coverage.n_chunks:
         state, message = State.FAILED, f"no text was found in it: {known.detail or known.reason}"

@@ -149,7 +149,7 @@ class Plans:
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories.all().get(root)
             mounts = {} if directory_id is None else snapshot.directories.mounts(directory_id)
-            known = snapshot.files.known(directory_id, recipe=self._recipe)
+            known = snapshot.files.known_files(directory_id, recipe=self._recipe)
             settled = Settled(known.settled.recipe) if options.read_everything else known.settled
             listings = _raise_when_stopped(must_stop, walk(root, self._policy, settled))
             if directory_id is None and not options.has_consent and root != self._policy.documents:
@@ -180,7 +180,7 @@ class Plans:
                     return
 
         with self._docstore.snapshot() as snapshot:
-            known = snapshot.files.known(None, recipe=self._recipe)
+            known = snapshot.files.known_files(None, recipe=self._recipe)
             beginning = plan(root, listings(), known, recipe=self._recipe)
         return beginning, is_whole
 
@@ -188,7 +188,7 @@ class Plans:
         """Yield the paths in a directory that rules ignore, without reading unchanged directories."""
         with self._docstore.snapshot() as snapshot:
             directory_id = snapshot.directories.all().get(root)
-            settled = snapshot.files.known(directory_id, recipe=self._recipe).settled
+            settled = snapshot.files.known_files(directory_id, recipe=self._recipe).settled
         for listing in walk(root, self._policy, settled):
             yield from listing.settled.ignored if isinstance(listing, SameListing) else listing.ignored
 

@@ -98,7 +98,7 @@ class InFlightBatches:
                     {digests[index]: reason for index, reason in error.reasons.items()},
                 )
             except ProviderError as error:
-                self.fail(error)
+                self.record_failure(error)
         if not done and must_stop():
             self._stopped_at = self._stopped_at or time.monotonic()
             if time.monotonic() - self._stopped_at > _STOP_GRACE_SECONDS:
@@ -109,7 +109,7 @@ class InFlightBatches:
         """Whether sending has stopped."""
         return self._failure is not None
 
-    def fail(self, error: ProviderError | VectorStoreError) -> None:
+    def record_failure(self, error: ProviderError | VectorStoreError) -> None:
         """Stop sending; the first failure counts."""
         self._failure = self._failure or error
 

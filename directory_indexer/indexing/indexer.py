@@ -202,7 +202,7 @@ class Indexer:
                 tracked = snapshot.directories.all()
                 root = resolve_forgettable_path(path, snapshot)
                 require_forgettable(root, self._policy.walk)
-                known = snapshot.files.within(root)
+                known = snapshot.files.records_within(root)
             self._vectorizer.merger.requeue_lost_vectors()
             for batch in batched(known, _REMOVE_BATCH):
                 with self._docstore.transaction() as transaction:
@@ -215,7 +215,7 @@ class Indexer:
             self._vectorizer.drop_temporary_vectors()
             self._vectorizer.cluster.update(purges_removed=True)
             with self._docstore.transaction() as transaction:
-                transaction.pauses.end([root], by="")
+                transaction.pauses.remove_directories([root], reason="")
                 transaction.runs.erase_details()
             self._docstore.maintenance.compact()
             self._parts.ocr_runner().delete_unused_pages()  # last: if it fails, nothing else is left to do
@@ -231,7 +231,7 @@ class Indexer:
             except RootUnavailableError as error:
                 failure = FileFailure(root, Stage.WALK, error.message)
                 updater.state.add_to_report(unavailable_roots=(root,), failures=(failure,))
-                run.fail(error.message)
+                run.record_failure(error.message)
         _require_space(plans, self._docstore.path.parent, has_consent=options.has_consent)
         run.notice = self._notice_of_unavailable_services(plans, options, run.scope)
         with self._docstore.transaction() as transaction:
@@ -240,7 +240,7 @@ class Indexer:
         if not run.must_stop:
             with self._docstore.transaction() as transaction:
                 for directory_id, _ in directories:
-                    transaction.directories.complete(directory_id)
+                    transaction.directories.mark_completed(directory_id)
         for directory_id, plan in directories:
             if len(plan.requests) >= max(_MIN_READ_TO_SETTLE, plan.n_unchanged // _MAX_UNCHANGED_PER_READ):
                 self._settle(directory_id, plan.directory, run)

@@ -174,7 +174,7 @@ class OcrRunner:
         first, changed = pages[0], {page.path for page in pages}
         on_disk = first.on_disk.path
         with self._docstore.snapshot() as snapshot:
-            members = snapshot.files.known(first.directory_id, recipe=self._recipe).members_of(on_disk)
+            members = snapshot.files.known_files(first.directory_id, recipe=self._recipe).members_of(on_disk)
             known = snapshot.files.get(on_disk)
         hashes = tuple((path, None if path in changed else digest) for path, digest in members.items())
         was_skipped = known is not None and known.state == FileState.SKIPPED

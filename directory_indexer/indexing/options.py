@@ -55,11 +55,11 @@ class Throttle:
     def begin(self) -> None:
         """Prepare to embed."""
 
-    def pauses(self) -> bool:
+    def must_pause(self) -> bool:
         """Whether embedding must pause now."""
         return False
 
-    def rest(self) -> None:
+    def sleep(self) -> None:
         """Sleep for a moment of a pause."""
 
     def batch_size(self, usual: int) -> int:
@@ -101,13 +101,13 @@ class BackgroundThrottle(Throttle):
         lower_priority()
         self._listen_for_queries()
 
-    def pauses(self) -> bool:
+    def must_pause(self) -> bool:
         """Whether the battery is low or a query has just arrived; updates the notice."""
         reason = self._notice_of_low_battery() or self._notice_of_recent_query()
         self.notice = f"in the background, paused: {reason}" if reason else "in the background"
         return bool(reason)
 
-    def rest(self) -> None:
+    def sleep(self) -> None:
         """Sleep, since others may want to write, and longer to save the battery."""
         time.sleep(_REST_SECONDS if self._paused_since is not None else _LONG_REST_SECONDS)
 

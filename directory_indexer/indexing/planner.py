@@ -110,7 +110,7 @@ def plan(
     evidence.compare_mounts(directory, mounts, comparison.unmet)
     for link in evidence.settle_broken_links(comparison.unmet):
         comparison.add_skipped(link)
-    evidence.require(directory, comparison.unmet)
+    evidence.require_listed(directory, comparison.unmet)
     return comparison.plan(directory, evidence)
 
 
@@ -223,7 +223,7 @@ class _WalkComparison:
             self._skipped.append(skipped)
 
     def plan(self, directory: FilePath, evidence: WalkEvidence) -> Plan:
-        gone = evidence.gone(self.unmet)
+        gone = evidence.removed_files(self.unmet)
         with_text = [path for path in gone if self.unmet[path].hash]
         return Plan(
             directory=directory,
@@ -334,8 +334,8 @@ class WalkEvidence:
                 self.failures.append(FileFailure(link.path, Stage.WALK, message))
         return [link for link in self._broken_links if link.path not in with_text]
 
-    def require(self, directory: FilePath, unmet: Mapping[FilePath, KnownFile]) -> None:
-        """Ensure that the directory itself was read.
+    def require_listed(self, directory: FilePath, unmet: Mapping[FilePath, KnownFile]) -> None:
+        """Require that the directory itself was read.
 
         Raises:
             RootUnavailableError: it was not, or it is empty although the index has files of it.
@@ -352,7 +352,7 @@ class WalkEvidence:
                 hint=f"nothing was removed; if it is empty on purpose: dirindex forget {display(directory)}",
             )
 
-    def gone(self, unmet: Mapping[FilePath, KnownFile]) -> list[FilePath]:
+    def removed_files(self, unmet: Mapping[FilePath, KnownFile]) -> list[FilePath]:
         """Return the files that are certainly removed."""
         unreadable = {failure.path for failure in self.failures}
         without_rules = {

@@ -114,7 +114,7 @@ class Run:
         """Whether the run should end after the current batch."""
         return self._requested_outcome() is not None
 
-    def fail(self, message: str) -> None:
+    def record_failure(self, message: str) -> None:
         """Record a failure without stopping the run."""
         self._failures.append(message)
 
@@ -133,7 +133,7 @@ class Run:
     def take_over_paused(self, directories: Sequence[FilePath]) -> None:
         """End the pauses of these directories, whose work this run does."""
         with self._docstore.transaction() as transaction:
-            transaction.pauses.end(directories, by=f"run-{self._run_id} goes on with it")
+            transaction.pauses.remove_directories(directories, reason=f"run-{self._run_id} goes on with it")
 
     def end_completed_pauses(self, *, embeds: bool) -> None:
         """End the pauses of runs that have no work left, possibly this one."""
@@ -188,7 +188,7 @@ class Run:
         self._written_at = 0.0  # others see at once that it yields again
         self.report(progress)
 
-    def end(self, outcome: Outcome, message: str) -> None:
+    def finish(self, outcome: Outcome, message: str) -> None:
         """Store the outcome of the run."""
         self._stop_request_file.unlink(missing_ok=True)
         self._span.end()
@@ -234,7 +234,7 @@ def end_completed_pauses(docstore: DocStore, *, embeds: bool) -> list[int]:
         done = snapshot.pauses.completed(embeds=embeds)
     if done:
         with docstore.transaction() as transaction:
-            transaction.pauses.drop(done, by="nothing is left of it")
+            transaction.pauses.delete(done, reason="nothing is left of it")
     return done
 
 
@@ -319,7 +319,7 @@ def recorded_run(
             message = str(error)
             raise
         finally:
-            run.end(outcome, message)
+            run.finish(outcome, message)
             span.note(outcome=outcome, **run.counts())
 
 

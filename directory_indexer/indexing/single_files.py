@@ -47,7 +47,7 @@ class FileUpdates:
             directory_id, plan = self._plan_named_files(list(_existing_files(paths)))
             updater.words.update([(directory_id, plan)])
             with self._docstore.transaction() as transaction:  # the directory contains only named files
-                transaction.directories.complete(directory_id)
+                transaction.directories.mark_completed(directory_id)
             return updater.state.report._replace(outcome=run.outcome)
 
     def remove(self, paths: Sequence[FilePath], *, must_stop_waiting: Callable[[], bool]) -> None:
@@ -60,7 +60,7 @@ class FileUpdates:
     def remove_moved_directory(self, directory: FilePath) -> None:
         """Remove from the index a tracked directory that has moved; the vectors of its texts are reused."""
         with self._docstore.snapshot() as snapshot:
-            paths = list(snapshot.files.within(directory))
+            paths = list(snapshot.files.records_within(directory))
         self.remove(paths, must_stop_waiting=lambda: False)
         with self._hold_lock_until_given_up(lambda: False):
             with self._docstore.snapshot() as snapshot:

@@ -69,7 +69,7 @@ class StaticVectorizer:
             rest = np.union1d(waiting, self._keep_waiting(covered))
             model, to_store = self._train_model(waiting, _N_FIRST_TEXTS, must_stop)
             with self._docstore.transaction() as transaction:
-                transaction.static_vectors.begin(to_store)
+                transaction.static_vectors.reset(to_store)
         step = _ROWS_PER_BLOCK * _BLOCKS_PER_COMMIT
         for start in range(0, rest.size, step):
             if must_stop():
@@ -105,7 +105,7 @@ class StaticVectorizer:
             blocks.append((rows, model.codes(self._texts(rows))))
             yield 0
         with self._docstore.transaction() as transaction:
-            transaction.static_vectors.begin(to_store)
+            transaction.static_vectors.reset(to_store)
             for rows, codes in blocks:
                 transaction.static_vectors.add(rows, codes)
 

@@ -105,7 +105,7 @@ class RunState:
         except (ProviderError, VectorStoreError, PageCacheError) as error:
             if not self.report.unavailable:
                 self.report = self.report._replace(unavailable=describe_error(error))
-                self.run.fail(self.report.unavailable)
+                self.run.record_failure(self.report.unavailable)
 
     def n_waiting(self) -> int:
         """Count the chunks without a vector."""

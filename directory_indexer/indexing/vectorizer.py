@@ -117,8 +117,8 @@ class Vectorizer:
         """
         if not self.n_waiting(scope):
             return
-        while throttle.pauses() and not must_stop():  # before the model takes memory
-            throttle.rest()
+        while throttle.must_pause() and not must_stop():  # before the model takes memory
+            throttle.sleep()
             yield EmbeddingStep()
         if must_stop():
             return
@@ -160,12 +160,12 @@ class Vectorizer:
     ) -> Iterator[EmbeddingStep]:
         batches.reverse()
         while True:
-            while batches and in_flight.has_room and not must_stop() and not throttle.pauses():
+            while batches and in_flight.has_room and not must_stop() and not throttle.must_pause():
                 yield self._send_batch(in_flight, batches.pop())
             if not in_flight.is_busy:
                 if not batches or in_flight.has_failed or must_stop():
                     return
-                throttle.rest()
+                throttle.sleep()
                 yield EmbeddingStep()
             for batch_in_flight, vectors, reasons in in_flight.completed_batches(must_stop):
                 yield self._store_vectors(batch_in_flight, vectors, reasons)
@@ -178,7 +178,7 @@ class Vectorizer:
         try:
             self.merger.merge_if_many()
         except VectorStoreError as error:
-            in_flight.fail(error)
+            in_flight.record_failure(error)
 
     def _send_batch(self, in_flight: InFlightBatches, rows: Sequence[int]) -> EmbeddingStep:
         """Store existing vectors of the chunks in these rows, and send the rest to the embedder."""

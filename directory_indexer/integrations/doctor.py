@@ -137,7 +137,7 @@ class Doctor:
         docstore = self._docstore()
         with docstore.snapshot() as snapshot:
             vector_set = snapshot.vector_sets.current()
-        return IndexCheck(docstore, self._vectorstores.of(vector_set))
+        return IndexCheck(docstore, self._vectorstores.store_of(vector_set))
 
 
 class IndexCheck:

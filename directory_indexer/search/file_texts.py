@@ -96,7 +96,7 @@ def read_text(snapshot: Snapshot, path: FilePath, selection: Selection | None) -
         n_chunks=len(chunks),
         chunks=tuple(selected),
         on_disk=_on_disk(snapshot, path),
-        metadata=snapshot.metadata.of([path]).get(path, Metadata()),
+        metadata=snapshot.metadata.metadata_of([path]).get(path, Metadata()),
         unread_pages=tuple(page for page in unread if first_page <= page <= last_page),
     )
 

@@ -83,7 +83,7 @@ class GrepRequest(NamedTuple):
     max_spans: int | None = None
 
     @property
-    def is_everywhere(self) -> bool:
+    def covers_whole_index(self) -> bool:
         """Whether it covers the whole index."""
         return not (self.scope or self.kinds or self.globs)
 
@@ -128,7 +128,7 @@ def grep(snapshot: Snapshot, request: GrepRequest) -> GrepResult:
     scope = files_in_scope(snapshot, request)
     lookup = None if request.invert else plan_prefilter(pattern.clauses, snapshot.words)
     texts = _all_texts(snapshot, scope) if lookup is None else _matching_texts(snapshot, scope, lookup, request)
-    read = (FileReader(file, pattern, request).read(line_ranges) for file, line_ranges in texts)
+    read = (FileMatcher(file, pattern, request).match(line_ranges) for file, line_ranges in texts)
     return GrepResult((matches for matches in read if matches is not None), lookup is not None)
 
 
@@ -145,7 +145,7 @@ def grep_warnings(
 ) -> tuple[str, ...]:
     """Return warnings on what could not be searched, more if nothing matched, and on why a slow search was slow."""
     is_slow = seconds > _SLOW_SECONDS and not matches.uses_index and not request.invert
-    if request.is_everywhere:
+    if request.covers_whole_index:
         gaps = index_warnings(snapshot, is_weak=not has_any)
     else:
         gaps = scope_warnings(snapshot, *_as_search_request(request), is_weak=not has_any)
@@ -171,7 +171,7 @@ def files_in_scope(snapshot: Snapshot, request: GrepRequest) -> ScopedFiles:
         UsageError: there is no such type.
     """
     require_indexed(snapshot, request.scope)
-    if request.is_everywhere:
+    if request.covers_whole_index:
         return ScopedFiles()  # without importing the module that resolves a scope
     require_known_types(request.kinds)
     scope = resolve_scope(snapshot, *_as_search_request(request))
@@ -208,7 +208,7 @@ def ids_of_sharing_files(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Col
     return json.dumps(sorted(file_ids if scope.ids is None else file_ids & scope.ids))
 
 
-class FileReader:
+class FileMatcher:
     """Finds the matching lines of one file."""
 
     def __init__(self, file: TextFile, pattern: LinePattern, request: GrepRequest) -> None:
@@ -217,7 +217,7 @@ class FileReader:
         self._pattern = pattern
         self._request = request
 
-    def read(self, line_ranges: Iterable[LineRange]) -> FileMatches | None:
+    def match(self, line_ranges: Iterable[LineRange]) -> FileMatches | None:
         """Return the matching lines; None if there are none."""
         lines: list[GrepLine] = []
         n_matches = 0

@@ -91,12 +91,12 @@ def add_document_facts(snapshot: Snapshot, hits: Iterable[Hit], recognised: Reco
     """Add the metadata of documents, their changes on disk, and the OCR engine and position of scanned pages."""
     hits = tuple(hits)
     paths = {hit.path for hit in hits}
-    metadata, dates = snapshot.metadata.of(paths), snapshot.files.dates(paths)
+    metadata, dates = snapshot.metadata.metadata_of(paths), snapshot.files.dates(paths)
     files = paths - {hit.path for hit in hits if hit.named and hit.named.is_directory}
     known = snapshot.files.get_all(files)
     changes = changes_on_disk(snapshot, files, known)
     paths_of_pages = {hit.path for hit in hits if hit.page is not None}
-    scans = snapshot.scans.of(paths_of_pages) if paths_of_pages else {}
+    scans = snapshot.scans.scans_of(paths_of_pages) if paths_of_pages else {}
     starts = {path: snapshot.files.page_starts(path) for path in paths_of_pages}
 
     def with_facts(hit: Hit) -> Hit:

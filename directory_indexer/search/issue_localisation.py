@@ -67,7 +67,7 @@ class LocateResult(NamedTuple):
     n_weaker: int = 0
 
     @property
-    def is_any(self) -> bool:
+    def has_results(self) -> bool:
         """Whether there is anything to read."""
         return bool(self.code or self.tests or self.documents)
 

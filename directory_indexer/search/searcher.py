@@ -169,7 +169,7 @@ class Searcher:
             if scope.is_empty:
                 scope = resolve_scope(snapshot, request, drop_unmatched_filters(snapshot, query)[0])
             below = request.scope[0] if len(request.scope) == 1 else None
-            return snapshot.facets.of(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
+            return snapshot.facets.count_values(scope.file_ids_json, below=below, limit=MAX_FACET_VALUES)
 
     def _answer_with_newest(
         self, snapshot: Snapshot, request: SearchRequest, query: Query, scope: Scope, *, is_named: bool

@@ -16,7 +16,7 @@ from directory_indexer.core.cancellation import raise_if_cancelled
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.matching import LinePattern, PatternOptions
-from directory_indexer.search.grep import FileMatches, FileReader, GrepRequest, files_in_scope, ids_of_sharing_files
+from directory_indexer.search.grep import FileMatcher, FileMatches, GrepRequest, files_in_scope, ids_of_sharing_files
 from directory_indexer.search.grep_prefilter import plan_prefilter
 from directory_indexer.search.symbol_scopes import SourceModule
 from directory_indexer.search.symbol_source import SourceText
@@ -63,7 +63,7 @@ def find_files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, .
     others = [file for file in files if file.kind not in GROUPS["code"]]
     ranges = _line_ranges_of_files(snapshot, {file.holder_id for file in others}, file_of_chunk)
     pattern = LinePattern(request.pattern)
-    documents = (FileReader(file, pattern, request).read(ranges.get(file.holder_id, ())) for file in others)
+    documents = (FileMatcher(file, pattern, request).match(ranges.get(file.holder_id, ())) for file in others)
     return FilesWithName(sources, tuple(matches for matches in documents if matches is not None), n_unread)
 
 
@@ -89,7 +89,7 @@ def _line_ranges_of_files(
     if file_of_chunk is None:
         return {holder_id: snapshot.line_ranges.whole_text(holder_id) for holder_id in holder_ids}
     ranges: dict[int, list[LineRange]] = {}
-    for line_range in snapshot.line_ranges.around(
+    for line_range in snapshot.line_ranges.expand_to_lines(
         id_ for id_, file_id in file_of_chunk.items() if file_id in holder_ids
     ):
         ranges.setdefault(line_range.file_id, []).append(line_range)

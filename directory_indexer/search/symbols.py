@@ -94,8 +94,8 @@ class SymbolResult(NamedTuple):
     """A symbol with nearly that name, if the name is nowhere."""
 
     @property
-    def is_any(self) -> bool:
-        """Whether the name stands anywhere."""
+    def has_results(self) -> bool:
+        """Whether the name occurs anywhere."""
         return bool(self.definitions or self.code or self.tests or self.documents)
 
     @property
@@ -139,7 +139,7 @@ def find_symbol(snapshot: Snapshot, request: SymbolRequest) -> SymbolResult:
         callers=callers,
         n_unread=names.n_unread,
     )
-    return symbol if symbol.is_any else symbol._replace(nearest=_nearest_name(snapshot, request))
+    return symbol if symbol.has_results else symbol._replace(nearest=_nearest_name(snapshot, request))
 
 
 def _nearest_name(snapshot: Snapshot, request: SymbolRequest) -> str:

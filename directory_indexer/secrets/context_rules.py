@@ -31,7 +31,7 @@ from directory_indexer.secrets.value_classification import (
     Likeness,
     is_certainly_password,
     is_literal,
-    is_strong,
+    looks_generated,
     may_be_chosen_password,
     may_be_password,
     password_likeness,
@@ -145,11 +145,11 @@ _CONTEXT_RULES: Final[tuple[Detector, ...]] = (
     Rule(
         ("cookie",),
         r"=([^\s;=,]{12,4000}+)(?==|;|\s|\Z|[\"'\\])",
-        is_strong,
+        looks_generated,
         "cookie",
         within=r"(?i)cookie(?:\\?[\"'],\s{0,40}\\?[\"']value\\?[\"'])?:\s{0,8}(?:\\?[\"'])?([^\n\"'\\]{8,8000}+)",
     ),
-    Rule(('"httponly"', '"cookies"'), r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"", is_strong, "cookie"),
+    Rule(('"httponly"', '"cookies"'), r"\"value\"\s{0,4}:\s{0,4}\"([^\"\\\n]{12,4096}+)\"", looks_generated, "cookie"),
     Rule(  # `ann:…@host:5432`
         ("@",),
         r"@(?:(?:tcp|unix)\()?[A-Za-z][\w.-]{0,80}+:\d{2,5}(?!\d)",

@@ -26,7 +26,7 @@ from directory_indexer.secrets.value_classification import (
     is_literal,
     is_password,
     is_placeholder,
-    is_strong,
+    looks_generated,
     may_be_chosen_password,
     may_be_password_argument,
 )
@@ -36,7 +36,7 @@ def _url_spans(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in URLs, and the tokens in place of a user."""
     for match in _URL.finditer(text):
         user, password = match["user"], match["password"]
-        if is_strong(user):
+        if looks_generated(user):
             yield SecretSpan(*match.span("user"), TOKEN)
         if password and _is_password_of(user, password):
             yield SecretSpan(*match.span("password"), PASSWORD)
@@ -223,7 +223,7 @@ def _export_spans(text: str) -> Iterator[SecretSpan]:
 def _is_field(value: str, naming: NameKind, *, is_login: bool) -> bool:
     if is_login and naming == NameKind.PASSWORD:
         return may_be_chosen_password(value)
-    return is_strong(value) or (is_login and is_password(value))
+    return looks_generated(value) or (is_login and is_password(value))
 
 
 def _mailchimp_key_spans(text: str) -> Iterator[SecretSpan]:
@@ -314,7 +314,7 @@ FORMAT_RULES: Final[tuple[Detector, ...]] = (
     Rule(  # 16 bytes or more after their encoding: `key = base64:…`
         ("base64:", "b64:", "hex:"),
         r"(?:base64|b64|hex):((?<=64:)[A-Za-z0-9+/_-]{22,128}+={0,2}|(?<=hex:)[0-9a-fA-F]{32,128}+)(?![\w+/=-])",
-        is_strong,
+        looks_generated,
         TOKEN,
         None,
         before=r"(?i)(?<!public)(?<!public[_ -])(?<!pub)(?<!pub[_ -])(?:key|secret|salt|pepper)s?(?:[_.-]\w{1,20})?"

@@ -23,7 +23,7 @@ from directory_indexer.secrets.rule_engine import (
 )
 from directory_indexer.secrets.value_classification import (
     Likeness,
-    is_phrase,
+    is_pass_phrase,
     may_be_chosen_password,
     password_likeness,
     word_span,
@@ -94,7 +94,7 @@ def _keyword_literals(lowered: str) -> frozenset[str]:
 def _values_on_line(text: str, mention: KeywordMention, line: re.Match[str], *, is_note: bool) -> Iterator[SecretSpan]:
     """Yield the passwords after a mention on its line; a random word lowers the bar for the words beside it."""
     phrase = _PHRASE.fullmatch(line[0]) if is_note and not mention.is_vague else None
-    if phrase and is_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
+    if phrase and is_pass_phrase(phrase[1]) and _GRAMMAR.isdisjoint(phrase[1].split()):
         yield SecretSpan(line.start() + phrase.start(1), line.start() + phrase.end(1), PASSWORD)
         return
     spans = [word_span(word) for word in _WORD.finditer(text, *line.span())]

@@ -42,7 +42,13 @@ from directory_indexer.secrets.secret_names import (
     is_translation,
     secret_kind_of_name,
 )
-from directory_indexer.secrets.value_classification import is_password, is_phrase, is_placeholder, is_random, is_strong
+from directory_indexer.secrets.value_classification import (
+    is_pass_phrase,
+    is_password,
+    is_placeholder,
+    is_random,
+    looks_generated,
+)
 
 
 def named_value_spans(
@@ -135,16 +141,16 @@ def _is_secret(match: re.Match[str], naming: NameKind, value: str, kind: str) ->
     is_loose = match["call"] is not None or match["said"] is not None or (match["blank"] is not None and is_prose)
     is_bare = match.lastgroup == "bare" and not is_settings
     if is_bare and not is_prose and not is_loose and not _is_in_connection_string(match):
-        return is_strong(value) and _EXPRESSION.search(value) is None
+        return looks_generated(value) and _EXPRESSION.search(value) is None
     if (is_bare and not _is_in_connection_string(match)) or is_loose:
         value = value.rstrip(".,;:!?)")
     if naming == NameKind.KEY:
-        return _GENERATED_KEY.fullmatch(value) is not None and is_strong(value)
-    if is_strong(value) or (len(value) >= _MIN_BASE32 and _BASE32.fullmatch(value)):
+        return _GENERATED_KEY.fullmatch(value) is not None and looks_generated(value)
+    if looks_generated(value) or (len(value) >= _MIN_BASE32 and _BASE32.fullmatch(value)):
         return True
     if naming == NameKind.TOKEN:
         return not is_loose and _is_mixed(value)
-    if _is_words_or_digits(value, is_certain=is_settings or not is_bare) or (is_settings and is_phrase(value)):
+    if _is_words_or_digits(value, is_certain=is_settings or not is_bare) or (is_settings and is_pass_phrase(value)):
         return True
     return is_password(value) and (not is_loose or _HARD_PASSWORD.match(value) is not None)
 

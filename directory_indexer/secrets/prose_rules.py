@@ -27,10 +27,10 @@ from directory_indexer.secrets.rule_engine import (
     line_start,
 )
 from directory_indexer.secrets.value_classification import (
+    is_pass_phrase,
     is_password,
-    is_phrase,
     is_placeholder,
-    is_strong,
+    looks_generated,
     looks_like_password,
     surprisal,
     word_span,
@@ -65,7 +65,7 @@ def _stated_spans(text: str, at: int, word: str) -> Iterator[SecretSpan]:
     if (match := _STATEMENT.match(text, end)) and _is_stated_secret(word, text[start : match.start("value")], match):
         value = match["value"].rstrip(_LITERALS)
         yield SecretSpan(match.start("value"), match.start("value") + len(value), PASSWORD)
-    elif (announced := _ANNOUNCEMENT.match(text, end)) and is_strong(announced[1]):
+    elif (announced := _ANNOUNCEMENT.match(text, end)) and looks_generated(announced[1]):
         yield SecretSpan(*announced.span(1), TOKEN)
     elif (number := _NETWORK_KEY.match(text, end)) and _NETWORK.search(text, start, at):
         yield SecretSpan(*number.span(1), PASSWORD)
@@ -88,8 +88,8 @@ def _is_stated_secret(word: str, before: str, match: re.Match[str]) -> bool:
     if EXAMPLE_INTRODUCTION.search(before):
         return False
     if word in _KEY_WORDS and not (word == "secret" and is_quoted):
-        return _GENERATED.fullmatch(value) is not None and is_strong(value) and _PUBLIC.search(before) is None
-    if is_strong(value) or _APP_PASSWORD.fullmatch(value):
+        return _GENERATED.fullmatch(value) is not None and looks_generated(value) and _PUBLIC.search(before) is None
+    if looks_generated(value) or _APP_PASSWORD.fullmatch(value):
         return True
     is_hard = is_quoted or _EASY_PASSWORD.fullmatch(value) is None
     return len(value) >= _MIN_STATED and is_hard and is_password(value) and _TECHNICAL_WORD.search(value) is None
@@ -253,7 +253,7 @@ def _literal_value_spans(text: str) -> Iterator[SecretSpan]:
 
 
 def _is_single_value(value: str) -> bool:
-    return " " not in value or is_phrase(value)
+    return " " not in value or is_pass_phrase(value)
 
 
 def _entry_spans(text: str) -> Iterator[SecretSpan]:
@@ -264,7 +264,7 @@ def _entry_spans(text: str) -> Iterator[SecretSpan]:
         if (
             not _OTHER_LABEL.search(match["label"])
             and not _SETTING.fullmatch(value)
-            and (looks_like_password(value) or is_strong(value))
+            and (looks_like_password(value) or looks_generated(value))
         ):
             yield SecretSpan(start, end, PASSWORD)
     for match in _ENTRY_OR_ACCESS_CODE.finditer(text):

@@ -22,7 +22,7 @@ from directory_indexer.secrets.rule_engine import (
     Rule,
     SecretSpan,
 )
-from directory_indexer.secrets.value_classification import is_password, is_strong
+from directory_indexer.secrets.value_classification import is_password, looks_generated
 
 
 def _phrase_spans(text: str) -> Iterator[SecretSpan]:
@@ -154,7 +154,7 @@ def kind_of_secret_container(head: bytes) -> str | None:
 def kind_of_single_secret_file(file_name: str, text: str) -> str | None:
     """Return the kind of secret that is a file's only content, if the name of the file suggests one."""
     if _LOGIN_NAME.search(file_name) and (login := _LOGIN.fullmatch(text[:_MAX_LONE])):
-        return "credential file" if is_password(login[1]) or is_strong(login[1]) else None
+        return "credential file" if is_password(login[1]) or looks_generated(login[1]) else None
     if _RECOVERY_NAME.search(file_name) and (_is_phrase(text[:_MAX_LONE]) or is_backup_code_list(text[:_MAX_LONE])):
         return "recovery code"
     if file_name.endswith(".json") and _KEY_PAIR.fullmatch(text[:_MAX_LONE]):
@@ -163,7 +163,7 @@ def kind_of_single_secret_file(file_name: str, text: str) -> str | None:
     if not match or len(text) > _MAX_LONE or not _NAME.search(file_name):
         return None
     value = match[1]
-    return "token or key" if is_strong(value) or _HEX.fullmatch(value) else None
+    return "token or key" if looks_generated(value) or _HEX.fullmatch(value) else None
 
 
 def may_be_indexed(kind: str, document: Document, n_masked: int) -> bool:
@@ -183,7 +183,7 @@ def may_be_indexed(kind: str, document: Document, n_masked: int) -> bool:
 
 
 def _may_be_secret(word: str) -> bool:
-    return is_password(word) or is_strong(word) or _HEX_DIGITS.fullmatch(word) is not None
+    return is_password(word) or looks_generated(word) or _HEX_DIGITS.fullmatch(word) is not None
 
 
 def _is_phrase(text: str) -> bool:

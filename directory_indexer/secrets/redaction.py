@@ -35,7 +35,7 @@ from directory_indexer.secrets.rule_engine import (
     mask_spans,
     merge_spans,
 )
-from directory_indexer.secrets.value_classification import Likeness, is_strong, password_likeness
+from directory_indexer.secrets.value_classification import Likeness, looks_generated, password_likeness
 
 ENCRYPTION_LITERALS: Final = ("encrypteddata",)
 
@@ -97,7 +97,7 @@ def encrypted_blocks(text: str, literals: frozenset[str]) -> list[tuple[int, int
 
 
 def is_encrypted(text: str, span: SecretSpan, blocks: Sequence[tuple[int, int]]) -> bool:
-    """Whether a value is inside such a block, and as long as a sealed value."""
+    """Whether a value is inside an encrypted block, and as long as an encrypted value."""
     at = bisect_right(blocks, (span.start, len(text))) - 1
     return at >= 0 and span.end <= blocks[at][1] and _ENCRYPTED_VALUE.fullmatch(text, span.start, span.end) is not None
 
@@ -181,7 +181,7 @@ def _repeated_spans(text: str, spans: Sequence[SecretSpan]) -> Iterable[SecretSp
     """Yield other occurrences of the same secrets, which no rule recognises."""
     kinds = {text[start:end]: kind for start, end, kind in spans[:_MAX_REPEATED]}
     for value, kind in kinds.items():
-        if not _MIN_REPEATED <= len(value) <= _MAX_REPEATED_LENGTH or not is_strong(value):
+        if not _MIN_REPEATED <= len(value) <= _MAX_REPEATED_LENGTH or not looks_generated(value):
             continue
         at = text.find(value)
         while at >= 0:
@@ -200,7 +200,7 @@ def _redact_line(line: str, values: Sequence[str], kind: str) -> str:
     for value in values:
         if value in line:
             # A plain word that is a secret in one place is part of a name in another, such as `test_config`.
-            place = rf"(?<!\w){value}(?!\w)" if value.isalpha() and not is_strong(value) else re.escape(value)
+            place = rf"(?<!\w){value}(?!\w)" if value.isalpha() and not looks_generated(value) else re.escape(value)
             line = re.sub(place, mask_spans(value, [SecretSpan(0, len(value), "")]), line)
     return _redacted_line(line, kind) if line else line
 

@@ -83,7 +83,7 @@ def is_harmless_name(name: str) -> bool:
 
 
 def is_generic_data_name(name: str) -> bool:
-    """Whether a name indicates no more than that its value is data."""
+    """Whether a name says only that its value is data, such as `content` or `payload`."""
     words = {word.lower() for word in _WORD.findall(name)}
     return sum(map(len, words)) < _MIN_HARMLESS_CHARS or (
         not words.isdisjoint(_DATA_WORDS) and words.isdisjoint(_HARMLESS_WORDS - _DATA_WORDS)

@@ -24,7 +24,7 @@ from directory_indexer.secrets.value_classification import (
     is_certainly_password,
     is_password,
     is_placeholder,
-    is_strong,
+    looks_generated,
     looks_like_password,
     may_be_chosen_password,
 )
@@ -84,7 +84,7 @@ def _row_spans(at: int, row: str, columns: _SecretColumns) -> Iterator[SecretSpa
 
 
 def _is_secret(value: str, naming: NameKind, columns: _SecretColumns) -> bool:
-    if is_strong(value):
+    if looks_generated(value):
         return True
     if naming != NameKind.PASSWORD:
         return False

@@ -57,7 +57,7 @@ def is_non_secret_value(value: str) -> bool:
     )
 
 
-def is_strong(value: str) -> bool:
+def looks_generated(value: str) -> bool:
     """Whether a value looks generated: letters and digits, or cases, alternate throughout."""
     size = len(value)
     if not _MIN_STRONG <= size <= _MAX_STRONG or is_placeholder(value) or _NAMES.fullmatch(value):
@@ -83,17 +83,17 @@ def is_password(value: str) -> bool:
 
 def may_be_chosen_password(value: str) -> bool:
     """Whether a value is a password, given that only passwords and placeholders are expected there."""
-    return not is_non_secret_value(value) or is_password(value) or is_strong(value)
+    return not is_non_secret_value(value) or is_password(value) or looks_generated(value)
 
 
 def may_be_password(value: str) -> bool:
     """Whether a value may be a password or was generated."""
-    return is_password(value) or is_strong(value)
+    return is_password(value) or looks_generated(value)
 
 
 def may_be_password_argument(value: str) -> bool:
     """Whether a value may be a password or pass phrase, or was generated."""
-    return is_password(value) or is_strong(value) or is_phrase(value)
+    return is_password(value) or looks_generated(value) or is_pass_phrase(value)
 
 
 def _is_scrambled(value: str) -> bool:
@@ -103,7 +103,7 @@ def _is_scrambled(value: str) -> bool:
     return len(_PARTS.findall(value[:_SAMPLED])) >= max(min(len(value), _SAMPLED) / _MEAN_PART, _MIN_PARTS)
 
 
-def is_phrase(value: str) -> bool:
+def is_pass_phrase(value: str) -> bool:
     """Whether a value is a pass phrase: letters only, but more than one word."""
     return _PHRASE.fullmatch(value) is not None and not is_placeholder(value) and not _ABOUT_SECRETS.search(value)
 
@@ -224,7 +224,7 @@ def password_likeness(word: str) -> Likeness:
         return Likeness.PLAIN if is_placeholder(word) else Likeness.CHOSEN
     if not _HAS_LETTER_AND_MORE.match(word) or not is_password(word) or _TECHNICAL.search(word):
         return Likeness.PLAIN
-    if is_strong(word) and not _NAME_WITH_NUMBER.fullmatch(word):
+    if looks_generated(word) and not _NAME_WITH_NUMBER.fullmatch(word):
         return Likeness.RANDOM
     if len(word) >= _MIN_HARD and _CERTAIN_PASSWORD.fullmatch(word):
         return Likeness.HARD

@@ -24,7 +24,7 @@ from directory_indexer.secrets.value_classification import (
     is_literal,
     is_non_secret_value,
     is_placeholder,
-    is_strong,
+    looks_generated,
     may_be_chosen_password,
     may_be_password_argument,
 )
@@ -77,7 +77,9 @@ def _value_first_spans(text: str) -> Iterator[SecretSpan]:
     """Yield values before their names: `"value": "…", "key": "password"`."""
     for match in _VALUE_FIRST.finditer(text):
         naming = secret_kind_of_name(match[2])
-        if naming and (is_strong(match[1]) or (naming == NameKind.PASSWORD and may_be_password_argument(match[1]))):
+        if naming and (
+            looks_generated(match[1]) or (naming == NameKind.PASSWORD and may_be_password_argument(match[1]))
+        ):
             yield SecretSpan(*match.span(1), naming.value)
 
 
@@ -204,7 +206,7 @@ _ORACLE_HOST: Final = Rule(
 _SECTION_KEY: Final = Rule(  # a key that is identified by its section, not its name: `jwt: {key: …}`
     ("jwt", "encryption", "signing", "crypto", "bearer", "hmac", "auth", "gossip"),
     r"ey(?<=[kK]ey)[\"']?[ \t]{0,4}(?::|=>)[ \t]{0,4}[\"']?([\w+/=.-]{20,512}+)",
-    is_strong,
+    looks_generated,
     TOKEN,
     SETTINGS_KINDS,
     before=r"(?i)(?<![\w-])[\"']?(?:jwt|jwtsettings|jwtoptions|(?:\w{1,20}[_-]?)?encryption|signing|crypto|bearer|hmac|"
@@ -264,12 +266,14 @@ SYSTEM_RULES: Final[tuple[Detector, ...]] = (
     Rule(  # random values of any name in a section of secrets: `secrets: {hmac: …}`, `--set secrets.hmac=…`
         ("secret:", "secrets:", "credentials:", "secretenv:", "secretdata:"),
         r"(?m)^[ \t]{1,40}[\"']?[\w.-]{1,80}[\"']?:[ \t]{1,8}[\"']?([^\s\"',#]{16,512}+)",
-        is_strong,
+        looks_generated,
         TOKEN,
         within=r"(?m)^([ \t]{0,24})(?:secrets?|credentials|secretEnv|secretData|extraSecrets?):[ \t]*+\r?\n"
         r"((?:(?!\1\S)[^\n]{0,600}+(?:\n|\Z)){1,200}?)(?=\1\S|\Z)",
     ),
-    Rule(("secret.", "secrets."), r"(?<![\w-])secrets?\.[\w.-]{1,80}=[\"']?([^\s\"',]{16,512}+)", is_strong, TOKEN),
+    Rule(
+        ("secret.", "secrets."), r"(?<![\w-])secrets?\.[\w.-]{1,80}=[\"']?([^\s\"',]{16,512}+)", looks_generated, TOKEN
+    ),
     Rule(  # keys as lists of bytes: `network_key: [86, 85, …]`
         ("key",),
         r"key(?:(?<=network_key)|(?<=shared_key)|(?<=cryption_key)|(?<=secret_key)|(?<=app_key))"

@@ -156,7 +156,7 @@ def _build_parts(app: App, options: ServeOptions) -> _ServerParts:
     collections = Collections(app)
     jobs = CollectionJobs(collections, command=index_command)
     tools = Tools(collections=collections, model=model, jobs=jobs, allowed=options.allowed if app.writes else ())
-    watch = _start_watch(app, jobs.of(DEFAULT)) if options.watch and app.writes else None
+    watch = _start_watch(app, jobs.jobs_of(DEFAULT)) if options.watch and app.writes else None
     if watch is not None:
         app.is_watched = lambda: watch.is_watching
     embeds = app.writes and app.policies.embeds_in_background(is_watching=options.watch)

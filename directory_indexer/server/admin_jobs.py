@@ -61,7 +61,7 @@ class AdminJobs:
 
     def rebuild(self, collection: str, _: Mapping[str, Any], report_progress: ReportProgress) -> Mapping[str, Any]:
         """Read all files and documents again, by an index run in a child process."""
-        jobs = self._tools.jobs.of(collection)
+        jobs = self._tools.jobs.jobs_of(collection)
         job = jobs.rebuild()
         while not is_ended(run := jobs.run_state_of(job)):
             try:

@@ -320,7 +320,7 @@ class CollectionJobs:
         self._lock = threading.Lock()
         self._jobs: dict[CollectionKey, IndexJobs] = {}
 
-    def of(self, name: str) -> IndexJobs:
+    def jobs_of(self, name: str) -> IndexJobs:
         """Return the index runs of a collection.
 
         Raises:

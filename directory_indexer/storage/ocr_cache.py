@@ -205,7 +205,7 @@ class OcrCache(NamedTuple):
             raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE_HINT)
 
 
-def make_tables(connection: sqlite3.Connection, _: int) -> None:
+def create_tables(connection: sqlite3.Connection, _: int) -> None:
     """Create the tables of the cache in an empty database; there is one version of them."""
     connection.executescript(_TABLES)
 

@@ -46,7 +46,7 @@ class VectorStores:
         """Return the configured place of the vectors."""
         return VectorPlace.SERVER if self._qdrant.endpoint else VectorPlace.EMBEDDED
 
-    def of(self, vector_set: VectorSet) -> VectorStore:
+    def store_of(self, vector_set: VectorSet) -> VectorStore:
         """Return the open store of a vector set; at most two stay open, since readers keep a former one on disk.
 
         Raises:
@@ -92,7 +92,7 @@ class VectorStores:
                 sets = (snapshot.vector_sets.current(), snapshot.vector_sets.former(), snapshot.vector_sets.dropped())
             with contextlib.suppress(VectorsLostError):
                 for vector_set in filter(None, sets):
-                    self.of(vector_set).clear()
+                    self.store_of(vector_set).clear()
 
     def close(self) -> None:
         """Close all stores."""

@@ -185,6 +185,6 @@ def _measured(torture: Torture, n_files: int) -> str:
 def _measured_run(data_dir: Path, root: Path) -> tuple[int, int, int]:
     run_index(data_dir, root, merge_at=_MERGE_AT)
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        n_known = sum(len(snapshot.files.within(path)) for path in snapshot.directories.all())
+        n_known = sum(len(snapshot.files.records_within(path)) for path in snapshot.directories.all())
         n_chunks = snapshot.chunks.count()
     return n_known, n_chunks, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

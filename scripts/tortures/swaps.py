@@ -165,7 +165,7 @@ class Stage:
 
 def _private(data_dir: Path, words: tuple[str, str]) -> list[str]:
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        paths = [path for root in snapshot.directories.all() for path in snapshot.files.within(root)]
+        paths = [path for root in snapshot.directories.all() for path in snapshot.files.records_within(root)]
         values = [f"{path}: {chunk.chunk.text}" for path in paths for chunk in snapshot.chunks.of_file(path)]
     with contextlib.closing(sqlite3.connect(f"file:{data_dir / 'data.db'}?mode=ro", uri=True)) as connection:
         values += [f"{query}: {row}" for query in _COLUMNS for row in connection.execute(query)]

@@ -210,7 +210,7 @@ def contents(data_dir: Path) -> dict[str, Any]:
     nearest, vectors_by_id = VectorSearch(place=vectorstore.place, vectorstore=lambda _: vectorstore), {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for root in snapshot.directories.all():
-            for path, known in snapshot.files.within(root).items():
+            for path, known in snapshot.files.records_within(root).items():
                 chunks = snapshot.chunks.of_file(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                 vectors_by_id[path.removeprefix(root)] = (

@@ -332,7 +332,7 @@ def test_work_is_paused_resumed_and_cancelled_and_a_second_one_hears_of_the_firs
 
 def test_work_whose_process_died_is_shown_as_failed(site: Site) -> None:
     registry = Registry(site.data_dir / "team/team.db")
-    row = Operations(registry).begin(OperationKind.PURGE, "birds", {})
+    row = Operations(registry).insert_running(OperationKind.PURGE, "birds", {})
     registry.close()
     shown = site.ask("GET", f"operations/birds.{row.name}").json
     assert (shown["state"], shown["message"]) == ("failed", "its process ended unexpectedly")

@@ -63,7 +63,7 @@ def _outcome_below(data_dir: Path, place: Path) -> str:
     """Return what became of the files below a directory."""
     path = file_path(place)
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
-        known = snapshot.files.within(path)
+        known = snapshot.files.records_within(path)
         failures = {failure.path: failure.message for failure in snapshot.left_out.failures(within=path, limit=9)}
         skips = {skipped.path: skipped.detail for skipped in snapshot.left_out.skipped(within=path, limit=9)}
     outcomes = set()

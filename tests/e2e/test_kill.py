@@ -40,7 +40,7 @@ def _contents(data_dir: Path) -> dict[str, object]:
     contents: dict[str, object] = {}
     with DocStore(data_dir / "data.db").snapshot() as snapshot:
         for directory in snapshot.directories.all():
-            for path, known in snapshot.files.within(directory).items():
+            for path, known in snapshot.files.records_within(directory).items():
                 chunks = snapshot.chunks.of_file(path)
                 vectors = nearest.vectors(snapshot, [chunk.chunk_id for chunk in chunks])
                 shown = [(chunk.chunk, Rounded(vectors[chunk.chunk_id])) for chunk in chunks]
@@ -188,4 +188,4 @@ def test_an_interrupt_ends_a_run_whatever_a_parser_does(tmp_path: Path, interrup
 
     assert run.returncode == 130
     with DocStore(tmp_path / "data" / "data.db").snapshot() as snapshot:
-        assert len(snapshot.files.within(file_path(hostile))) < 60
+        assert len(snapshot.files.records_within(file_path(hostile))) < 60

@@ -104,7 +104,7 @@ def test_whatever_is_written_about_a_file_lets_its_directory_be_looked_at_again(
             case _:
                 transaction.files.remove([path])
     with docstore.snapshot() as snapshot:
-        assert not snapshot.files.known(place.directory_id, recipe=1).settled.directories
+        assert not snapshot.files.known_files(place.directory_id, recipe=1).settled.directories
 
 
 @pytest.mark.parametrize("what", ["skip", "removal"])

@@ -115,7 +115,7 @@ def held(index: Index) -> list[Row]:
     found: list[Row] = []
     with index.docstore.snapshot() as snapshot:
         for root in snapshot.directories.all():
-            for path, known in sorted(snapshot.files.within(root).items()):
+            for path, known in sorted(snapshot.files.records_within(root).items()):
                 found += [
                     {
                         "chunk_id": uuid_text(one.chunk_id),

@@ -79,7 +79,7 @@ def paused_over(index: Index, *directories: Path) -> int:
         transaction.pauses.put(run_id)
         transaction.runs.finish(run_id, Outcome.PAUSED, "")
         for directory_id in (1, 2):
-            transaction.directories.complete(directory_id)
+            transaction.directories.mark_completed(directory_id)
     return run_id
 
 

@@ -240,7 +240,7 @@ def test_a_page_that_was_read_and_not_written_is_not_read_again(index: Index, en
 
 def scans_of(index: Index, name: str) -> list[Scan]:
     with index.docstore.snapshot() as snapshot:
-        return list(snapshot.scans.of([file_path(index.root / name)]).values())
+        return list(snapshot.scans.scans_of([file_path(index.root / name)]).values())
 
 
 def test_a_page_that_two_documents_have_is_read_once(index: Index, engine: FakeEngine) -> None:

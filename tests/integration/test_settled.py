@@ -69,7 +69,7 @@ def test_a_run_that_reads_many_files_settles_their_directories(index: Index) -> 
 def names_of_settled(index: Index) -> set[str]:
     with index.docstore.snapshot() as snapshot:
         [directory_id] = snapshot.directories.all().values()
-        settled = snapshot.files.known(directory_id, recipe=index.fingerprint.recipe).settled
+        settled = snapshot.files.known_files(directory_id, recipe=index.fingerprint.recipe).settled
     return {path.removeprefix(str(index.root)).lstrip(os.sep) for path in settled.directories}
 
 

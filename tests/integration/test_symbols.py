@@ -148,7 +148,7 @@ def test_what_is_no_name_is_refused(name: str) -> None:
 
 def test_a_name_that_is_nowhere_is_no_error(index: Index) -> None:
     shop(index)
-    assert not symbol(index, "nowhere_at_all").is_any
+    assert not symbol(index, "nowhere_at_all").has_results
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_name_that_is_nowhere_is_no_error(index: Index) -> None:
 def test_a_name_that_is_nowhere_may_be_a_misspelt_one(index: Index, typed: str, nearest: str) -> None:
     shop(index)
     found = symbol(index, typed)
-    assert found.is_any is False
+    assert found.has_results is False
     assert found.nearest == nearest
     notes = (f"did you mean {nearest}?",) if nearest else ()
     with index.docstore.snapshot() as snapshot:

@@ -75,7 +75,7 @@ def answers(index: Index) -> dict[object, object]:
             "n": snapshot.chunks.count(),
         }
         for root in roots:
-            for path, known in snapshot.files.within(root).items():
+            for path, known in snapshot.files.records_within(root).items():
                 chunks = snapshot.chunks.of_file(path)
                 vectors = index.nearest.vectors(snapshot, [one.chunk_id for one in chunks])
                 given[path] = known.state, known.hash, [one.chunk for one in chunks], len(vectors)

@@ -30,7 +30,8 @@ def waiting_by_root(snapshot: Snapshot) -> dict[FilePath, set[int]]:
     """Return the rows of chunks that wait by root, counted file by file; a text that several files have is in all."""
     rows = set(snapshot.embedding_queue.rows().rows)
     return {
-        root: {chunk.id for path in snapshot.files.within(root) for chunk in snapshot.chunks.of_file(path)} & rows
+        root: {chunk.id for path in snapshot.files.records_within(root) for chunk in snapshot.chunks.of_file(path)}
+        & rows
         for root in snapshot.directories.all()
     }
 

@@ -49,7 +49,7 @@ def test_a_low_battery_is_a_reason_to_pause(
 ) -> None:
     machine.percent = percent
     pace = machine.pace(database, min_percent=least)
-    assert pace.pauses() is pauses
+    assert pace.must_pause() is pauses
     reason = f", paused: on battery at {percent} %" if pauses else ""
     assert pace.notice == f"in the background{reason}"
 
@@ -57,24 +57,24 @@ def test_a_low_battery_is_a_reason_to_pause(
 def test_it_goes_on_when_the_machine_is_plugged_in(machine: Machine, database: Path) -> None:
     machine.percent = 10
     pace = machine.pace(database)
-    assert pace.pauses()
+    assert pace.must_pause()
     machine.percent = None
-    assert pace.pauses(), "the battery is not looked at again and again"
+    assert pace.must_pause(), "the battery is not looked at again and again"
     machine.seconds += 60
-    assert not pace.pauses()
+    assert not pace.must_pause()
 
 
 def test_a_question_is_a_reason_to_pause_for_a_short_while(machine: Machine, database: Path) -> None:
     pace = machine.pace(database)
     pace.begin()
-    assert not pace.pauses()
+    assert not pace.must_pause()
     with recorded_query(database):
-        assert pace.pauses()
-    assert pace.pauses(), "another one may follow"
+        assert pace.must_pause()
+    assert pace.must_pause(), "another one may follow"
     assert pace.notice == "in the background, paused: questions are answered"
     minute_ago = time.time() - 60
     os.utime(database.with_name(QUERY_MARK_NAME), (minute_ago, minute_ago))
-    assert not pace.pauses()
+    assert not pace.must_pause()
 
 
 def test_an_index_that_is_always_asked_becomes_complete_all_the_same(machine: Machine, database: Path) -> None:
@@ -84,7 +84,7 @@ def test_an_index_that_is_always_asked_becomes_complete_all_the_same(machine: Ma
     for _ in range(600):
         machine.seconds += 0.1
         with recorded_query(database):
-            n_batches += not pace.pauses()
+            n_batches += not pace.must_pause()
     assert n_batches == 5
 
 
@@ -98,7 +98,7 @@ def test_what_was_sent_is_embedded_every_second_between_the_questions_of_others(
     for _ in range(60):
         machine.seconds += 0.25
         with recorded_query(database):
-            n_batches += not pace.pauses()
+            n_batches += not pace.must_pause()
     assert n_batches == 11
 
 

@@ -57,7 +57,7 @@ def symbol(call: SymbolCall) -> ExitCode:
         paths = output.paths if output.is_terminal else output.row_paths
         output.lines(symbol_lines(result, paths=paths, max_tokens=call.max_tokens))
         output.notes(notes)
-    return ExitCode.DONE if result.is_any else ExitCode.INCOMPLETE
+    return ExitCode.DONE if result.has_results else ExitCode.INCOMPLETE
 
 
 _MAX_LOCATE_TOKENS = 8000
@@ -99,7 +99,7 @@ def locate(call: LocateCall) -> ExitCode:
     else:
         output.lines(located_lines(result, paths=output.paths if output.is_terminal else output.row_paths))
         output.notes((*_omissions(result, call), *changes, *result.notes), are_dim=True)
-    return ExitCode.DONE if result.is_any else ExitCode.INCOMPLETE
+    return ExitCode.DONE if result.has_results else ExitCode.INCOMPLETE
 
 
 def _omissions(result: LocateResult, call: LocateCall) -> Iterator[str]:

@@ -231,7 +231,7 @@ class CancellableWait:
         if self._is_cancelled.wait(wait.seconds):
             raise CancelledError("the call was cancelled")
 
-    def end(self) -> None:
+    def cancel(self) -> None:
         """Cancel the current wait and all further ones."""
         self._is_cancelled.set()
 

@@ -238,7 +238,7 @@ class Bridge(NamedTuple):
 
     async def convert(self, path: str) -> LocalDocument:
         """Convert a local file."""
-        allowed = self.allowed or await self.roots.of(self.ctx)
+        allowed = self.allowed or await self.roots.roots_of(self.ctx)
         return await self.in_thread(lambda: self.files.convert(path, allowed))
 
     async def in_thread(self, work: Callable[[], _Value]) -> _Value:

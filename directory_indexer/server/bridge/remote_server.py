@@ -117,7 +117,7 @@ class RemoteServer:
                 lambda: self._client.send(request, pause=wait.pause), abandon_on_cancel=True, limiter=self.limiter
             )
         finally:
-            wait.end()
+            wait.cancel()
         if response.status in _HTTP_OK or "jsonrpc" in _parse_json_object(response.content):
             return response
         raise self._error_of_response(response)

@@ -62,7 +62,7 @@ class ClientRoots:
     def __init__(self) -> None:
         self._known: dict[Client, tuple[float, tuple[FilePath, ...]]] = {}
 
-    async def of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[FilePath, ...]:
+    async def roots_of(self, ctx: ServerRequestContext[Any, Any]) -> tuple[FilePath, ...]:
         """Return the roots of a client; none if it does not support roots or does not respond in time."""
         capabilities = ctx.session.client_capabilities
         if capabilities is None or capabilities.roots is None or not ctx.session.can_send_request:
@@ -136,7 +136,7 @@ class ReturnedPassages:
     def __init__(self) -> None:
         self._clients: dict[Client, dict[str, ReturnedLines]] = {}
 
-    def of(self, client: Client | None) -> Mapping[str, ReturnedLines]:
+    def lines_returned_to(self, client: Client | None) -> Mapping[str, ReturnedLines]:
         """Return the lines returned to a client; none for a client that cannot be identified."""
         return dict(self._clients.get(client, {})) if client else {}
 

@@ -108,7 +108,7 @@ async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
         return await _wait_for_run(caller, call, job)
     except anyio.get_cancelled_exc_class():
         if job.n_waiting == 1:
-            executor.tools.jobs.of(call.collection).cancel(job)
+            executor.tools.jobs.jobs_of(call.collection).cancel(job)
         raise
     finally:
         job.n_waiting -= 1
@@ -118,7 +118,7 @@ async def _wait_for_run(caller: Caller, call: arguments.IndexCall, job: Job | Ru
     """Report progress until the run has ended or the time is up, then return its state."""
     deadline = anyio.current_time() + call.wait_seconds
     reported_percent = 0.0
-    jobs = caller.executor.tools.jobs.of(call.collection)
+    jobs = caller.executor.tools.jobs.jobs_of(call.collection)
     while True:
         result = await caller.executor.run(Pool.READ, lambda: jobs.run_state_of(job))
         if is_ended(result) or anyio.current_time() >= deadline:

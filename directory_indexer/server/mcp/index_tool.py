@@ -50,7 +50,9 @@ class IndexActions:
                 if running is not None and (not call.path or run_covers(running, FilePath(call.path))):
                     return running
                 raise
-        return self._jobs.of(call.collection).start_or_join(directories, may_add=not set(directories) <= set(tracked))
+        return self._jobs.jobs_of(call.collection).start_or_join(
+            directories, may_add=not set(directories) <= set(tracked)
+        )
 
     def cancel(self, call: IndexCall, *, by: Origin) -> Answer:
         """Stop the runs that this server started, or else the one in progress.
@@ -60,7 +62,7 @@ class IndexActions:
             NotStoppableError: the run was started in a terminal.
         """
         directory = self._requested_directory(call)
-        stopped: list[Job | RunRecord] = [*self._jobs.of(call.collection).cancel_all(directory)]
+        stopped: list[Job | RunRecord] = [*self._jobs.jobs_of(call.collection).cancel_all(directory)]
         if not stopped:
             # Its server may have exited, and nobody else could stop the run.
             running = self._require_running_run(call, directory)
@@ -90,7 +92,7 @@ class IndexActions:
         """
         with self._collections.opened(call.collection) as opened:
             opened.app.runs.control.resumed_work()
-        return self._jobs.of(call.collection).resume()
+        return self._jobs.jobs_of(call.collection).resume()
 
     def _requested_directory(self, call: IndexCall) -> FilePath | None:
         if not call.path:
@@ -115,7 +117,7 @@ class IndexActions:
         return running
 
     def _wait_until_ended(self, call: IndexCall, stopped: Sequence[Job | RunRecord]) -> Answer:
-        jobs = self._jobs.of(call.collection)
+        jobs = self._jobs.jobs_of(call.collection)
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:
             while not is_ended(jobs.run_state_of(job)) and time.monotonic() < deadline:

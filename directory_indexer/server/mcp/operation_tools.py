@@ -51,7 +51,9 @@ class OperationTools:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._next_calls = NEXT_CALLS if services.unsupported_operation_error is None else NEXT_CALLS_FROM_CLUSTER
-        self._tools = {tool.name: tool.of(operation) for operation in services.operations for tool in operation.tools}
+        self._tools = {
+            tool.name: tool.make_tool(operation) for operation in services.operations for tool in operation.tools
+        }
 
     def __contains__(self, name: str) -> bool:
         return name in self._tools

@@ -231,9 +231,9 @@ class _Session:
     async def _set_call_context(self, ctx: ServerRequestContext[Any, Any], call: Any) -> None:
         """Set the client's roots, if the call has no path, and the passages already returned in the session."""
         if isinstance(call, _CALLS_WITH_SCOPE) and not requested_path(call):
-            clients.current_roots.set(await self._roots.of(ctx))
+            clients.current_roots.set(await self._roots.roots_of(ctx))
         if isinstance(call, SearchCall) and not call.again and not call.plain:
-            clients.returned_lines.set(self._returned.of(identify_client(ctx)))
+            clients.returned_lines.set(self._returned.lines_returned_to(identify_client(ctx)))
 
     async def list_resources(self, _: object, __: PaginatedRequestParams | None) -> ListResourcesResult:
         return ListResourcesResult(resources=[])

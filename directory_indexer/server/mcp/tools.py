@@ -241,7 +241,7 @@ class Tools:
             directories = tuple(map(directory_of, status.report().directories))
             index = index_state(status.summary())
         embedding = self._config.embedding
-        run = self.jobs.of(call.collection).current()
+        run = self.jobs.jobs_of(call.collection).current()
         info = ServerAnswer(
             version=__version__,
             directories=directories,
@@ -303,7 +303,7 @@ def symbol_within_budget(
 
     def answer(room: int) -> SymbolAnswer:
         text = plain(symbol_lines(symbol, paths=PathStyle(), max_tokens=room))
-        return whole._replace(answer=text + _READ_NEXT_TEXT if symbol.is_any else _UNKNOWN_NAME_TEXT)
+        return whole._replace(answer=text + _READ_NEXT_TEXT if symbol.has_results else _UNKNOWN_NAME_TEXT)
 
     rooms = (call.max_tokens * share // _N_SHARES_OF_BUDGET for share in range(_N_SHARES_OF_BUDGET, 0, -1))
     fitting = next((part for room in rooms if _fits_budget(part := answer(room), call.max_tokens)), None)

@@ -96,9 +96,9 @@ class Authenticator:
             return seconds
         key = find_valid_key(presented, (*self._token, *self._keys()), now=time.time())
         if key is None:
-            self._login_throttle.failed(address)
+            self._login_throttle.record_failure(address)
         else:
-            self._login_throttle.succeeded(address, key.digest)
+            self._login_throttle.record_success(address, key.digest)
             if key not in self._token:
                 self._on_use(key.digest)
         return key
@@ -186,12 +186,12 @@ class LoginThrottle:
             return 0
         return math.ceil((1 - record.n_tokens) / self._rate.per_second)
 
-    def failed(self, address: str) -> None:
+    def record_failure(self, address: str) -> None:
         """Record a failed attempt."""
         record = self._refilled_record(address)
         self._store_record(address, record._replace(n_tokens=max(record.n_tokens - 1, 0.0)))
 
-    def succeeded(self, address: str, digest: bytes) -> None:
+    def record_success(self, address: str, digest: bytes) -> None:
         """Record a valid key."""
         record = self._refilled_record(address)
         if digest not in record.valid:

@@ -92,7 +92,7 @@ class RequestGuard:
                 metrics.n_in_hand -= 1
                 exchange.release()
                 seconds = self._clock() - began
-                metrics.count(context, method=method, seconds=seconds)
+                metrics.count_request(context, method=method, seconds=seconds)
                 log_request(context, method=method, seconds=seconds)
                 span.note(status=context.status, bytes_in=context.bytes_in, bytes_out=context.bytes_out)
                 if context.refusal:
@@ -104,7 +104,7 @@ class RequestGuard:
         try:
             exchange.refusal = self._find_problem(scope, exchange)
             if exchange.refusal is None:
-                context.enter(scope)
+                context.attach_to(scope)
                 await self._app(scope, exchange.receive, exchange.send)
         except BusyError:
             exchange.refusal = request_context.BUSY
@@ -193,7 +193,7 @@ class _Exchange:
         if self._connection is not None:
             self._connection.owner = digest
         self._claim = BudgetClaim(budgets, digest)
-        return self._claim.enter(RequestStage.BODY if self._awaits_body else self._stage_of_answer)
+        return self._claim.enter_stage(RequestStage.BODY if self._awaits_body else self._stage_of_answer)
 
     def release(self) -> None:
         """Remove the request from the budget of its key."""
@@ -217,7 +217,7 @@ class _Exchange:
             return None
         if refusal := self._claim.add_bytes(n_bytes):
             return refusal
-        return self._claim.enter(self._stage_of_answer) if has_ended else None
+        return self._claim.enter_stage(self._stage_of_answer) if has_ended else None
 
     @property
     def _stage_of_answer(self) -> RequestStage:

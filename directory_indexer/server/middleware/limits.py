@@ -87,12 +87,12 @@ class ConcurrencyBudgets:
         is_full = stage is RequestStage.ANSWER and self._n_answers >= MAX_ANSWERS
         return BUSY if is_full and number >= _ALWAYS_ALLOWED else None
 
-    def add(self, digest: bytes, stage: RequestStage, number: int) -> None:
+    def adjust(self, digest: bytes, stage: RequestStage, number: int) -> None:
         """Add requests of a key, or remove them by a negative number."""
         _add_to_counter(self._n_requests, (digest, stage), number)
         self._n_answers += number if stage is RequestStage.ANSWER else 0
 
-    def add_bytes(self, digest: bytes, number: int) -> Problem | None:
+    def adjust_bytes(self, digest: bytes, number: int) -> Problem | None:
         """Add bytes of a body, or remove them by a negative number; return the problem if its key has too many."""
         _add_to_counter(self._n_bytes, digest, number)
         return TOO_MANY_REQUESTS if self._n_bytes[digest] > MAX_BYTES_OF_KEY else None
@@ -107,7 +107,7 @@ class BudgetClaim:
         self._stage: RequestStage | None = None
         self._n_bytes = 0
 
-    def enter(self, stage: RequestStage) -> Problem | None:
+    def enter_stage(self, stage: RequestStage) -> Problem | None:
         """Move to a stage, or return the problem if there is no room."""
         if stage is self._stage:
             return None
@@ -115,22 +115,22 @@ class BudgetClaim:
             return refusal
         self._leave_session()
         self._stage = stage
-        self._budgets.add(self._digest, stage, 1)
+        self._budgets.adjust(self._digest, stage, 1)
         return None
 
     def add_bytes(self, number: int) -> Problem | None:
         """Add bytes of the body; return the problem if there is no room."""
         self._n_bytes += number
-        return self._budgets.add_bytes(self._digest, number)
+        return self._budgets.adjust_bytes(self._digest, number)
 
     def release(self) -> None:
         """Remove the request and its body from the budget."""
         self._leave_session()
-        self._budgets.add_bytes(self._digest, -self._n_bytes)
+        self._budgets.adjust_bytes(self._digest, -self._n_bytes)
 
     def _leave_session(self) -> None:
         if self._stage is not None:
-            self._budgets.add(self._digest, self._stage, -1)
+            self._budgets.adjust(self._digest, self._stage, -1)
 
 
 def _add_to_counter(counts: Counter[_Counted], counted: _Counted, number: int) -> None:

@@ -145,7 +145,7 @@ class Metrics:
         """Add gauges, which are read at each export."""
         self._gauges = {**self._gauges, **gauges}
 
-    def count(self, context: RequestContext, *, method: str, seconds: float) -> None:
+    def count_request(self, context: RequestContext, *, method: str, seconds: float) -> None:
         """Count a finished request."""
         route = context.route.path_template
         with self._lock:

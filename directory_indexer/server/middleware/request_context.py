@@ -76,7 +76,7 @@ class RequestContext:
         """Whether the key grants access to a collection."""
         return self.key is not None and self.key.grants_collection(collection)
 
-    def enter(self, scope: MutableMapping[str, Any]) -> None:
+    def attach_to(self, scope: MutableMapping[str, Any]) -> None:
         """Store the context in the ASGI scope."""
         scope[_CONTEXT_KEY] = self
 

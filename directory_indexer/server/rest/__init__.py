@@ -157,8 +157,8 @@ class ToolVariant(NamedTuple):
     pool: Pool | None = None
     description: str = ""
 
-    def of(self, operation: HttpOperation) -> Operation[Services]:
-        """Return the tool of an operation."""
+    def make_tool(self, operation: HttpOperation) -> Operation[Services]:
+        """Return the MCP tool for an operation."""
         run, pool = (self.run, self.pool) if self.run else (operation.run, operation.pool)
         description = self.description or operation.description
         return Operation(

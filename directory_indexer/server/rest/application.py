@@ -125,7 +125,7 @@ class Application:
         call = None if is_lines else _parse_permitted(operation, services, arguments)
         max_bytes = await _max_bytes(operation, services, call, media_type_of(request))
         directory = team_directory(services.collections.app.loaded.data_dir)
-        file, digest = await spool_body(request, directory, most_bytes=max_bytes)
+        file, digest = await spool_body(request, directory, max_bytes=max_bytes)
         if is_lines:
             self._idempotency.refuse(request)
             return make_response(operation, await _answer_json_lines(operation, services, file))

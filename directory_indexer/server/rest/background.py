@@ -133,7 +133,7 @@ class IndexRuns:
     def start(self, collection: str, path: str) -> OperationEntry:
         """Start a run, or join the one that covers it."""
         arguments = IndexCall(path, collection=collection)
-        jobs = self._tools.jobs.of(collection)
+        jobs = self._tools.jobs.jobs_of(collection)
         job = self._tools.index.start(arguments)
         if isinstance(job, Job) and is_ended(jobs.run_state_of(job)):
             job.is_reported = True  # its outcome is not needed any more
@@ -146,7 +146,7 @@ class IndexRuns:
         Raises:
             LockedError: too many runs are queued.
         """
-        return self._register_job(DEFAULT, self._tools.jobs.of(DEFAULT).add(root))
+        return self._register_job(DEFAULT, self._tools.jobs.jobs_of(DEFAULT).add(root))
 
     def all(self, collection: str) -> list[OperationEntry]:
         """Return the newest runs of all processes, newest first, preceded by those that have not begun."""
@@ -175,7 +175,7 @@ class IndexRuns:
             RefusedError: the run has ended.
         """
         run = self._find(collection, name)
-        jobs = self._tools.jobs.of(collection)
+        jobs = self._tools.jobs.jobs_of(collection)
         if is_ended(jobs.run_state_of(run)):
             raise RefusedError(OPERATION_HAS_ENDED)
         if isinstance(run, Job):
@@ -195,7 +195,7 @@ class IndexRuns:
             RefusedError: the run has ended.
         """
         run = self._find(collection, name)
-        if is_ended(self._tools.jobs.of(collection).run_state_of(run)):
+        if is_ended(self._tools.jobs.jobs_of(collection).run_state_of(run)):
             raise RefusedError(OPERATION_HAS_ENDED)
         records = self._records(collection)
         record = (
@@ -217,7 +217,7 @@ class IndexRuns:
         state = self.state(collection, name).state
         if state != Outcome.PAUSED:
             raise ConflictError(f"the operation is {state}", hint="only paused operations can be resumed")
-        return self._register_job(collection, self._tools.jobs.of(collection).resume())
+        return self._register_job(collection, self._tools.jobs.jobs_of(collection).resume())
 
     def _register_job(self, collection: str, job: Job | RunRecord) -> OperationEntry:
         if isinstance(job, Job):
@@ -242,7 +242,7 @@ class IndexRuns:
 
     def _entry(self, collection: str, run: Job | RunRecord) -> OperationEntry:
         name = operation_id(collection, run.id if isinstance(run, Job) else _run_name(run))
-        state: Run = self._tools.jobs.of(collection).run_state_of(run)
+        state: Run = self._tools.jobs.jobs_of(collection).run_state_of(run)
         public_state = state._replace(joined=None, counts=None, next_step=None)
         return run_entry(public_state, name=name, collection=collection, has_ended=is_ended(state))
 

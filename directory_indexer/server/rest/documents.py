@@ -68,7 +68,7 @@ class DocumentIds:
     def __init__(self) -> None:
         self._recent: OrderedDict[tuple[str, str], FilePath] = OrderedDict()
 
-    def of(self, collection: str, path: FilePath) -> str:
+    def id_of(self, collection: str, path: FilePath) -> str:
         """Return the id of a path, and cache it."""
         doc_id = document_id(path)
         self._recent[collection, doc_id] = path
@@ -99,7 +99,7 @@ def documents(services: Services, call: DocumentsCall) -> DocumentList:
             files = _files(opened, call, FilePath(after))
         page_files = files[: call.limit]
         for file in page_files:
-            services.document_ids.of(call.collection, file.path)
+            services.document_ids.id_of(call.collection, file.path)
         facts = list(map(document_facts, page_files))
         if len(files) > len(page_files):
             return DocumentList(tuple(facts), _make_cursor(_FILES_PART, page_files[-1].path))

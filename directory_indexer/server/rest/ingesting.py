@@ -70,7 +70,9 @@ def ingest_file(services: Services, upload: Upload) -> Reply:
 
 def max_upload_size(services: Services, call: FileCall, media_type: str) -> int:
     """Return the maximum size of a file in bytes."""
-    return services.ingesting.most_bytes(call.collection, call.filename, media_type=_specified_media_type(media_type))
+    return services.ingesting.max_file_bytes(
+        call.collection, call.filename, media_type=_specified_media_type(media_type)
+    )
 
 
 def ingest_url(services: Services, call: UrlCall) -> Reply:

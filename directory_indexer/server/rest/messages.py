@@ -94,23 +94,23 @@ def parse_object(content: bytes) -> JsonObject:
     return body
 
 
-async def spool_body(request: Request, directory: Path, *, most_bytes: int) -> tuple[BinaryIO, bytes]:
+async def spool_body(request: Request, directory: Path, *, max_bytes: int) -> tuple[BinaryIO, bytes]:
     """Spool a body to an unnamed temporary file, or a small one to memory; return it with the digest of its content.
 
     Raises:
-        ContentRefusedError: the body is longer than `most_bytes`, or its Content-Length is: then nothing is written.
+        ContentRefusedError: the body is longer than `max_bytes`, or its Content-Length is: then nothing is written.
         DiskFullError: the disk is full.
     """
-    if int(request.headers.get("content-length", 0)) > most_bytes:
-        raise original_too_large(most_bytes)
+    if int(request.headers.get("content-length", 0)) > max_bytes:
+        raise original_too_large(max_bytes)
     os.makedirs(directory, mode=directory_mode(), exist_ok=True)
     file = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_MAX_MEMORY_BYTES, dir=str(directory)))  # noqa: SIM115
     hasher, n_bytes = blake3.blake3(), 0
     try:
         async for piece in request.stream():
             n_bytes += len(piece)
-            if n_bytes > most_bytes:
-                raise original_too_large(most_bytes)  # noqa: TRY301 - any error closes the file
+            if n_bytes > max_bytes:
+                raise original_too_large(max_bytes)  # noqa: TRY301 - any error closes the file
             hasher.update(piece)
             file.write(piece)
         file.seek(0)

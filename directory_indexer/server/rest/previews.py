@@ -157,7 +157,7 @@ def resolve_links(
         indexed = snapshot.files.with_text(targets.values())
     own = documents_of(opened.app.loaded)
     return {
-        address: LinkedFile(services.document_ids.of(opened.name, target), unquote(address.partition("#")[2]))
+        address: LinkedFile(services.document_ids.id_of(opened.name, target), unquote(address.partition("#")[2]))
         for address, target in targets.items()
         if target in indexed and not lies_in(target, own)
     }
@@ -179,7 +179,9 @@ def _passage_of_hit(services: Services, collection: str, hit: Hit) -> Passage:
     passage = passage_of(hit)
     if hit.sent:
         return passage
-    return passage._replace(doc_id=services.document_ids.of(collection, hit.path), filename=os.path.basename(hit.path))
+    return passage._replace(
+        doc_id=services.document_ids.id_of(collection, hit.path), filename=os.path.basename(hit.path)
+    )
 
 
 def _preview_source(snapshot: Snapshot, path: FilePath, query: str) -> _PreviewSource:
@@ -309,7 +311,7 @@ class _RelatedFiles(NamedTuple):
 
     def files(self, paths: Iterable[FilePath]) -> tuple[RelatedFile, ...]:
         return tuple(
-            RelatedFile(self.ids.of(self.collection, path), os.path.basename(path), expected_kind(path))
+            RelatedFile(self.ids.id_of(self.collection, path), os.path.basename(path), expected_kind(path))
             for path in paths
         )
 
@@ -323,7 +325,7 @@ def _source_file_of(snapshot: Snapshot, path: FilePath) -> SourceFile:
 
 def _recognised_words(opened: OpenCollection, snapshot: Snapshot, path: FilePath, number: int) -> tuple[Word, ...]:
     """Return the words that OCR has recognised on a page."""
-    scan = snapshot.scans.of([path]).get((path, number))
+    scan = snapshot.scans.scans_of([path]).get((path, number))
     recognition = opened.app.policies.page_cache.get(scan.key) if scan else None
     return (
         tuple(word for line in recognition.lines for word in line.words) if isinstance(recognition, Recognition) else ()

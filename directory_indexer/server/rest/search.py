@@ -102,7 +102,7 @@ def _passage_of_hit(services: Services, hit: Hit, call: SearchCall) -> Passage:
     passage = passage_of(hit, full=call.full, explain=call.explain)
     if hit.sent or not (hit.is_passage or _is_picture_without_text(hit)):
         return passage
-    doc_id = services.document_ids.of(hit.collection or DEFAULT, hit.path)
+    doc_id = services.document_ids.id_of(hit.collection or DEFAULT, hit.path)
     return passage._replace(doc_id=doc_id, filename=os.path.basename(hit.path))
 
 
@@ -135,7 +135,7 @@ def _neighbour_entries(
             if document is None or document.state is State.DELETING:
                 continue
             name = document.filename
-        yield _neighbour_entry(neighbour, doc_id or services.document_ids.of(opened.name, path), name)
+        yield _neighbour_entry(neighbour, doc_id or services.document_ids.id_of(opened.name, path), name)
 
 
 def _neighbour_entry(neighbour: Neighbour, doc_id: str, name: str) -> NeighbourEntry:

@@ -179,7 +179,7 @@ class ClusterChunks(Chunks):
         self._moment = moment
         self._read: dict[ChunkId, IndexedChunk] = {}
 
-    def keep(self, passages: Iterable[ClusterPassage]) -> None:
+    def cache(self, passages: Iterable[ClusterPassage]) -> None:
         """Cache passages that a search has read."""
         self._read |= {passage.chunk_id: _indexed_chunk(passage) for passage in passages}
 

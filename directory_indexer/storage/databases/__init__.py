@@ -232,7 +232,7 @@ class Schema(NamedTuple):
             statements = self.migrations[version]
             connection.executescript(f"BEGIN IMMEDIATE; {statements} PRAGMA user_version = {version}; COMMIT;")
 
-    def make_tables(self, connection: sqlite3.Connection, version: int) -> None:
+    def create_tables(self, connection: sqlite3.Connection, version: int) -> None:
         """Create the tables of a version in an empty database.
 
         Raises:

@@ -278,8 +278,8 @@ def _parse_blocks(stored_blocks: Sequence[tuple[bytes, bytes]]) -> StaticCodes:
 class StaticVectorWrites(TableWrites):
     """Writes to the static vectors."""
 
-    def begin(self, model: StoredStaticModel) -> None:
-        """Delete all static vectors, and store the model of the new ones."""
+    def reset(self, model: StoredStaticModel) -> None:
+        """Delete all static vectors, and store the model that computes the new ones."""
         self.clear()
         self._connection.execute("INSERT INTO static_model VALUES (1, ?, ?, ?, ?, ?)", model)
 

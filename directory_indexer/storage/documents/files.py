@@ -89,11 +89,11 @@ def parse_page_starts(stored: str) -> tuple[int, ...]:
 class Files(SnapshotQueries):
     """The files of one snapshot."""
 
-    def known(self, directory_id: int | None, *, recipe: int) -> KnownFiles:
+    def known_files(self, directory_id: int | None, *, recipe: int) -> KnownFiles:
         """Return the known files of a tracked directory as extracted by a certain recipe."""
         return KnownFiles(self._connection, self._known, directory_id, recipe=recipe)
 
-    def within(self, path: FilePath) -> dict[FilePath, KnownFile]:
+    def records_within(self, path: FilePath) -> dict[FilePath, KnownFile]:
         """Return the record of a file, or of everything below a directory."""
         condition, arguments = within_condition(path)
         return known_by_path(self._select(f"SELECT {KNOWN_COLUMNS} FROM files f WHERE {condition}", *arguments))  # noqa: S608

@@ -67,7 +67,7 @@ class Scans(ScopedQueries):
             for path, *on_disk, directory_id, page, key in rows
         ]
 
-    def of(self, paths: Iterable[FilePath]) -> dict[tuple[FilePath, int], Scan]:
+    def scans_of(self, paths: Iterable[FilePath]) -> dict[tuple[FilePath, int], Scan]:
         """Return the scanned pages of some documents, by path and page."""
         rows = self._rows_for(f"SELECT {_SCAN_COLUMNS} {_FROM_SCANS_OF_FILES} WHERE f.path IN ({{}})", paths)
         return {(path, scan[0]): Scan(*scan) for path, *scan in rows}

@@ -68,8 +68,8 @@ class LineRanges(SnapshotQueries):
         """Return the ranges that may contain a matching line."""
         return self._ranges_of_chunks(_SELECT_CANDIDATES, lookup._asdict())
 
-    def around(self, chunk_ids: Iterable[int]) -> list[LineRange]:
-        """Return the ranges that contain these chunks, with the neighbours that share a line with them."""
+    def expand_to_lines(self, chunk_ids: Iterable[int]) -> list[LineRange]:
+        """Return the whole lines around these chunks, joined with the chunks that share a line with them."""
         return self._ranges_of_chunks("SELECT value AS id FROM json_each(:ids)", {"ids": json.dumps(list(chunk_ids))})
 
     def file_of_chunk_with_words(self, lookup: ChunkPrefilter) -> dict[int, int]:

@@ -44,7 +44,7 @@ def fold_value(value: str) -> str:
 class DocumentMetadata(SnapshotQueries):
     """The metadata of one snapshot."""
 
-    def of(self, paths: Iterable[FilePath]) -> dict[FilePath, Metadata]:
+    def metadata_of(self, paths: Iterable[FilePath]) -> dict[FilePath, Metadata]:
         """Return the metadata of these documents; those without any are omitted."""
         by_path: dict[FilePath, dict[str, list[str]]] = {}
         query = """SELECT f.path, m.name, m.value FROM files f JOIN metadata m ON m.file_id = f.id

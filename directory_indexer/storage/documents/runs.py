@@ -90,23 +90,23 @@ class PauseWrites(TableWrites):
         cursor = self._execute("SELECT 1 FROM paused_runs WHERE run_id = ?", run_id)
         return cursor.fetchone() is not None
 
-    def end(self, directories: Collection[FilePath], *, by: str) -> None:
-        """Remove directories from all pauses; `by` names what happens to them now."""
+    def remove_directories(self, directories: Collection[FilePath], *, reason: str) -> None:
+        """Remove directories from all pauses; `reason` names what happens to them now."""
         rows = self._execute("SELECT path FROM directories")
         tracked = {parse_stored("directories.path", parse_path, path) for (path,) in rows}
         for paused in _paused_runs(self._connection):
             remaining = (set(paused.directories) or tracked) - set(directories)
             if not remaining:
-                self.drop([paused.run_id], by=by)
+                self.delete([paused.run_id], reason=reason)
             elif paused.directories:
                 kept = json.dumps([directory for directory in paused.directories if directory in remaining])
                 self._execute("UPDATE paused_runs SET directories = ? WHERE run_id = ?", kept, paused.run_id)
 
-    def drop(self, run_ids: Collection[int], *, by: str) -> None:
-        """Delete the pauses of runs; `by` is the reason stored with the runs."""
+    def delete(self, run_ids: Collection[int], *, reason: str) -> None:
+        """Delete the pauses of runs; `reason` is the reason stored with the runs."""
         for run_id in run_ids:
             self._execute("DELETE FROM paused_runs WHERE run_id = ?", run_id)
-            self._execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", by, run_id)
+            self._execute("UPDATE runs SET message = ? WHERE id = ? AND outcome = 'paused'", reason, run_id)
 
 
 def _paused_runs(connection: sqlite3.Connection) -> tuple[PausedRun, ...]:

@@ -193,7 +193,7 @@ class Facets(NamedTuple):
 class FacetCounts(SnapshotQueries):
     """Exact facet counts of one snapshot."""
 
-    def of(self, file_ids_json: str | None, *, below: FilePath | None, limit: int) -> Facets:
+    def count_values(self, file_ids_json: str | None, *, below: FilePath | None, limit: int) -> Facets:
         """Count the facet values of these files (a JSON array) or of all; at most `limit` values a facet."""
         counts = [Counter[str]() for _ in range(5)]
         for *values, n_files in self._rows(file_ids_json, below):
@@ -390,7 +390,7 @@ class DirectoryWrites(TableWrites):
         )
         return int(self._execute("SELECT id FROM directories WHERE path = ?", path).fetchone()[0])
 
-    def complete(self, directory_id: int) -> None:
+    def mark_completed(self, directory_id: int) -> None:
         """Store that all files of a directory are searchable by keyword as of now."""
         self._execute("UPDATE directories SET completed_at = ? WHERE id = ?", time.time(), directory_id)
 

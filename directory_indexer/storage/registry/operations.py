@@ -101,7 +101,7 @@ class Operations:
         )
         return next((row for row in rows if row.name == name), None)
 
-    def begin(self, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> OperationRow:
+    def insert_running(self, kind: OperationKind, collection: str, options: Mapping[str, Any]) -> OperationRow:
         """Insert a running operation."""
         now = time.time()
         with self._registry.writing() as connection:
@@ -139,7 +139,7 @@ class Operations:
         """Request a state of a running operation."""
         self._registry.change("UPDATE operations SET wish = ? WHERE id = ? AND state = 'running'", wish, number)
 
-    def end(self, number: int, state: OperationState, message: str, result: Mapping[str, Any]) -> None:
+    def store_outcome(self, number: int, state: OperationState, message: str, result: Mapping[str, Any]) -> None:
         """Store the outcome of an operation, or that it is paused."""
         self._registry.change(
             "UPDATE operations SET state = ?, wish = '', message = ?, result = ?, ended_at = ? WHERE id = ?",

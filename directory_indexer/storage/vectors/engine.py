@@ -193,7 +193,7 @@ class GenerationReader:
             opened.close()
 
     def _open(self, generation: int) -> _OpenGeneration:
-        held = self._generations.hold(generation)
+        held = self._generations.lock(generation)
         if held is None:
             raise GenerationGoneError(f"generation {generation} is gone")
         try:

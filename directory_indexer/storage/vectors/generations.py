@@ -273,7 +273,7 @@ class Generations:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def hold(self, number: int) -> HeldGeneration | None:
+    def lock(self, number: int) -> HeldGeneration | None:
         """Lock a generation while it is read; None if it has been discarded."""
         if not self._directory.is_dir():
             return None
@@ -326,7 +326,7 @@ class Generations:
         Raises:
             GenerationGoneError: it has been discarded.
         """
-        held = self.hold(number)
+        held = self.lock(number)
         if held is None:
             raise GenerationGoneError(f"generation {number} is gone")
         with held.lock:
@@ -334,7 +334,7 @@ class Generations:
 
     def copy_to(self, number: int, directory: Path) -> bool:
         """Copy a generation into another directory by hard links; return whether it still existed."""
-        held = self.hold(number)
+        held = self.lock(number)
         if held is None:
             return False
         with held.lock:

@@ -107,6 +107,6 @@ def test_what_would_be_answered_alike_is_not_asked_again(status: int) -> None:
 
 def test_a_call_that_nobody_waits_for_ends() -> None:
     patience = CancellableWait()
-    patience.end()
+    patience.cancel()
     with pytest.raises(CancelledError):
         patience.pause(RetryWait(1, 1000.0, "it is away"))

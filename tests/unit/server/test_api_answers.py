@@ -87,7 +87,7 @@ def _ask(operation: HttpOperation, body: object, *, collections: frozenset[str] 
     visit = RequestContext("an-id", UNKNOWN_ROUTE, Key("ann", b"", Right.ADMIN, collections))
     headers = [(b"content-type", b"application/json")]
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/one", "headers": headers, "query_string": b""}
-    visit.enter(scope)
+    visit.attach_to(scope)
     app = Application(Router([operation]), cast("Services", _Services()), cast("Idempotency", _AsItComes()))
     anyio.run(app, scope, receive, send)
     content = b"".join(message["body"] for message in sent[1:])

@@ -397,11 +397,11 @@ def test_who_guesses_keys_has_to_wait_and_learns_nothing_of_the_next_guess() -> 
 def test_addresses_that_have_shown_no_good_key_are_bounded_in_number_and_grouped() -> None:
     strangers = LoginThrottle(Rate(1, 2), clock=lambda: 0.0)
     for number in range(2):
-        strangers.failed(f"2001:db8::{number}")
+        strangers.record_failure(f"2001:db8::{number}")
     assert strangers.seconds_to_wait("2001:db8::ffff:1", b"") == 1
     assert strangers.seconds_to_wait("2001:db8:0:1::1", b"") == 0
     for number in range(20_000):
-        strangers.failed(f"10.0.{number // 250}.{number % 250}")
+        strangers.record_failure(f"10.0.{number // 250}.{number % 250}")
     assert strangers.count() == 10_000
 
 
@@ -415,7 +415,7 @@ def test_a_use_of_a_key_is_noted_and_a_guess_or_the_token_of_an_operator_is_not(
 def _fill(world: World, secret: str, stage: RequestStage, number: int | None = None) -> list[BudgetClaim]:
     """Hold requests of a key in hand: as many as it may, unless a number says otherwise."""
     claims = [BudgetClaim(world.budgets, digest_secret(secret)) for _ in range(number or MAX_REQUESTS_OF_KEY[stage])]
-    assert not any(claim.enter(stage) for claim in claims)
+    assert not any(claim.enter_stage(stage) for claim in claims)
     return claims
 
 

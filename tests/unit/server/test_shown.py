@@ -20,15 +20,17 @@ def test_it_is_kept_for_one_session_and_one_key() -> None:
     passages = ReturnedPassages()
     passages.record(Client("a", b"key"), [passage(1)])
     passages.record(None, [passage(2)])
-    assert passages.of(Client("a", b"key")) == {"1": ReturnedLines(2, 4)}
-    assert [passages.of(one) for one in (Client("a", b"other"), Client("b", b"key"), Client(), None)] == [{}] * 4
+    assert passages.lines_returned_to(Client("a", b"key")) == {"1": ReturnedLines(2, 4)}
+    assert [
+        passages.lines_returned_to(one) for one in (Client("a", b"other"), Client("b", b"key"), Client(), None)
+    ] == [{}] * 4
 
 
 def test_what_was_shown_longest_ago_is_forgotten_first() -> None:
     passages = ReturnedPassages()
     passages.record(Client(), [passage(number) for number in range(300)])
     passages.record(Client(), [passage(0), passage(300)])
-    kept = passages.of(Client())
+    kept = passages.lines_returned_to(Client())
     assert len(kept) == 300
     assert {"0", "2", "300"} <= set(kept)
     assert "1" not in kept
@@ -38,8 +40,8 @@ def test_the_client_that_was_idle_longest_is_forgotten_first() -> None:
     passages = ReturnedPassages()
     for number in (*range(200), 0, 200):
         passages.record(Client(f"{number}"), [passage(1)])
-    assert passages.of(Client("0"))
-    assert not passages.of(Client("1"))
+    assert passages.lines_returned_to(Client("0"))
+    assert not passages.lines_returned_to(Client("1"))
 
 
 def test_only_what_was_shown_is_left_out() -> None:
@@ -56,4 +58,4 @@ def test_only_what_was_shown_is_left_out() -> None:
 def test_a_passage_that_was_only_named_is_not_noted() -> None:
     passages = ReturnedPassages()
     passages.record(Client(), [passage(1, excerpt=""), passage(2)._replace(shown_before="2-4")])
-    assert passages.of(Client()) == {}
+    assert passages.lines_returned_to(Client()) == {}
