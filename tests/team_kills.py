@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 from teams import Team
 
 from directory_indexer.collections.backup import back_up
-from directory_indexer.collections.ingest import IngestRequest, Wait
+from directory_indexer.collections.ingest import IngestRequest, WaitUntil
 from directory_indexer.collections.restore import RestoreOptions
 from directory_indexer.collections.restore import restore as restored
 from directory_indexer.core.errors import ConflictError, NotIndexedError
 from directory_indexer.integrations.converting.fetching import FetchedContent
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.files import ALL_FILES
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,12 +116,12 @@ def prepare(data_dir: Path) -> None:
     team = Team(data_dir)
     team.collections.create("birds")
     team.web[URL] = page(OLD_PAGE, "v1")
-    team.add(OTHER, "birds", client_id="other", wait=Wait.COMPLETE)
-    new = team.add(NEW, "birds", wait=Wait.COMPLETE)
+    team.add(OTHER, "birds", client_id="other", wait=WaitUntil.COMPLETE)
+    new = team.add(NEW, "birds", wait=WaitUntil.COMPLETE)
     back_up(team.app, team.collections, data_dir.parent / "backup", report_progress=lambda _: None)
     team.verbs.delete("birds", new.document.doc_id)
-    team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
-    team.ingesting.add_url(URL, IngestRequest("birds", wait=Wait.COMPLETE))
+    team.add(OLD, "birds", client_id="text", wait=WaitUntil.COMPLETE)
+    team.ingesting.add_url(URL, IngestRequest("birds", wait=WaitUntil.COMPLETE))
     team.close()
 
 
@@ -167,7 +167,7 @@ def require_agreement(team: Team) -> None:
         for under_way in ("incoming", "replaced"):
             assert [path.name for path in opened.originals.directory.parent.glob(f"{under_way}/*")] == []
     for path, document in named.items():
-        assert document.state is State.COMPLETE, document
+        assert document.state is DocumentState.COMPLETE, document
         text = Path(path).read_text(encoding="utf-8")
         assert team.verbs.text("birds", document.doc_id).text == text
         assert document.n_bytes == len(text)
@@ -195,26 +195,26 @@ def go_on(data_dir: Path, verb: Callable[[Team], None]) -> None:
 
 
 def add(team: Team) -> None:
-    team.add(NEW, "birds", client_id="new", wait=Wait.COMPLETE)
+    team.add(NEW, "birds", client_id="new", wait=WaitUntil.COMPLETE)
 
 
 def replace(team: Team) -> None:
-    team.add(NEW, "birds", client_id="text", wait=Wait.COMPLETE)
+    team.add(NEW, "birds", client_id="text", wait=WaitUntil.COMPLETE)
 
 
 def rename(team: Team) -> None:
-    team.add(NEW, "birds", client_id="text", filename="other name.md", wait=Wait.COMPLETE)
+    team.add(NEW, "birds", client_id="text", filename="other name.md", wait=WaitUntil.COMPLETE)
 
 
 def refresh(team: Team) -> None:
     (document,) = (one for one in team.verbs.documents("birds").documents if one.url)
-    team.ingesting.refresh("birds", document.doc_id, wait=Wait.COMPLETE)
+    team.ingesting.refresh("birds", document.doc_id, wait=WaitUntil.COMPLETE)
 
 
 def cancel(team: Team) -> None:
     """Have what was to take the place of a document taken back."""
-    team.add(OLD, "birds", client_id="text", wait=Wait.COMPLETE)
-    sent = team.add(NEW, "birds", client_id="text", filename="other name.md", wait=Wait.NONE)
+    team.add(OLD, "birds", client_id="text", wait=WaitUntil.COMPLETE)
+    sent = team.add(NEW, "birds", client_id="text", filename="other name.md", wait=WaitUntil.NONE)
     team.verbs.cancel(sent.document)
 
 

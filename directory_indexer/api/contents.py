@@ -16,7 +16,7 @@ with lazily:
     from directory_indexer.formats.document import Metadata as DocumentMetadata
     from directory_indexer.search.file_texts import FileText
     from directory_indexer.search.grep import FileMatches, GrepLine
-    from directory_indexer.search.outlines import Entry, Outline
+    from directory_indexer.search.outlines import Outline, OutlineItem
     from directory_indexer.storage.documents.files import IndexedFile
 
 _MAX_VALUES = 8
@@ -255,7 +255,7 @@ def _texts(value: object) -> tuple[str, ...]:
     return tuple(str(item)[:_MAX_CHARACTERS] for item in values[:_MAX_VALUES])
 
 
-def _outline_entry(entry: Entry) -> OutlineEntry:
+def _outline_entry(entry: OutlineItem) -> OutlineEntry:
     return OutlineEntry(
         name=entry.name,
         depth=entry.depth,

@@ -44,7 +44,7 @@ with lazily:
     from directory_indexer.storage.documents.runs import Outcome
     from directory_indexer.storage.registry import CollectionRow, CollectionRows, Registry
     from directory_indexer.storage.registry.documents import Documents
-    from directory_indexer.storage.registry.stored_documents import State
+    from directory_indexer.storage.registry.stored_documents import DocumentState
 
 
 _DELETED_PREFIX: Final = "gone-"
@@ -69,7 +69,7 @@ class Collection(NamedTuple):
     """Seconds since the epoch; None for the default collection."""
 
     index: IndexSummary  # type: ignore[assignment]  # not the method of tuples
-    documents: dict[State, int]
+    documents: dict[DocumentState, int]
 
 
 class Collections:

@@ -26,7 +26,7 @@ from directory_indexer.storage.registry.operations import (
     OperationState,
     RequestedState,
 )
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 with lazily:
     from pathlib import Path
@@ -280,12 +280,12 @@ class IngestWorker:
             self._collections.finish_deletions()
             return True
         with self._collections.opened(name) as opened:
-            if State.DELETING in opened.documents.unfinished_states():
+            if DocumentState.DELETING in opened.documents.unfinished_states():
                 opened.queue.recover()
             to_do = opened.documents.unfinished_states()
-            if State.QUEUED in to_do:
+            if DocumentState.QUEUED in to_do:
                 opened.queue.make_keyword_searchable()
-            if to_do & {State.QUEUED, State.WORDS}:
+            if to_do & {DocumentState.QUEUED, DocumentState.WORDS}:
                 return opened.queue.complete(must_stop=lambda: self._is_over)
         return True
 

@@ -22,7 +22,7 @@ from directory_indexer.core.notes import Finding, Verdict
 from directory_indexer.core.paths import containers_around, file_path
 from directory_indexer.storage.registry import CollectionRows, Registry
 from directory_indexer.storage.registry.repairs import find_damaged_rows, repair
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 _REPAIR_ROWS_HINT = "dirindex doctor --repair repairs or removes them, and keeps a copy"
 _REPAIR_HINT = "dirindex doctor --repair brings them together"
@@ -70,7 +70,11 @@ def document_findings(opened: OpenCollection) -> Iterator[Finding]:
     places = {
         directory / document.doc_id[:2] / document.doc_id / document.stored_name: document for document in documents
     }
-    settled = {file_path(path) for path, document in places.items() if document.state in {State.WORDS, State.COMPLETE}}
+    settled = {
+        file_path(path)
+        for path, document in places.items()
+        if document.state in {DocumentState.WORDS, DocumentState.COMPLETE}
+    }
     with opened.app.docstore.snapshot() as snapshot:
         documents_path = file_path(directory)
         indexed = {path for path in snapshot.files.records_within(documents_path) if not containers_around(path)}
@@ -88,7 +92,7 @@ def document_findings(opened: OpenCollection) -> Iterator[Finding]:
     yield _finding(
         "documents", list(map(str, disagreeing)), "is in the index or in the registry, not in both", _REPAIR_HINT
     )
-    waiting = [document.doc_id for document in documents if document.state is State.QUEUED]
+    waiting = [document.doc_id for document in documents if document.state is DocumentState.QUEUED]
     if waiting:
         yield Finding("documents", Verdict.WARNING, f"{len(waiting):,} documents wait to be indexed", _REPAIR_HINT)
 

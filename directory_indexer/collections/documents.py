@@ -13,7 +13,7 @@ from directory_indexer.core.ids import doc_id as parsed_id
 from directory_indexer.core.paths import FilePath
 from directory_indexer.search.file_texts import FileText, Selection, read_text
 from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
-from directory_indexer.storage.registry.stored_documents import State, StoredDocument
+from directory_indexer.storage.registry.stored_documents import DocumentState, StoredDocument
 
 _DEFAULT_PAGE_SIZE: Final = 100
 _MAX_LIMIT: Final = 1000
@@ -60,7 +60,7 @@ class DocumentOperations:
         *,
         cursor: str = "",
         limit: int = _DEFAULT_PAGE_SIZE,
-        state: State | None = None,
+        state: DocumentState | None = None,
     ) -> DocumentPage:
         """Return a page of documents, sorted by id, after a cursor.
 
@@ -160,7 +160,7 @@ def require_document(opened: OpenCollection, doc_id: str) -> StoredDocument:
     """
     checked = parsed_id(doc_id)
     document = opened.documents.get(checked) if checked else None
-    if document is None or document.state is State.DELETING:
+    if document is None or document.state is DocumentState.DELETING:
         raise _document_not_found(doc_id)
     return document
 

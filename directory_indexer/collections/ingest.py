@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from directory_indexer.collections import Collections, OpenCollection, validation
 from directory_indexer.collections.documents import deadline_after, require_document
-from directory_indexer.collections.originals import Received
+from directory_indexer.collections.originals import ReceivedContent
 from directory_indexer.collections.validation import (
     ContentVerdict,
     derive_doc_id,
@@ -28,7 +28,12 @@ from directory_indexer.core.errors import ConflictError, LockedError, UsageError
 from directory_indexer.core.ids import DocId, content_hash
 from directory_indexer.integrations.converting.fetching import Fetch, FetchedContent, Validators
 from directory_indexer.storage.registry.documents import SEARCHABLE_STATES
-from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
+from directory_indexer.storage.registry.stored_documents import (
+    DocumentSource,
+    DocumentState,
+    StoredDocument,
+    StoredName,
+)
 from directory_indexer.telemetry import spans
 
 _MAX_METADATA_BYTES: Final = 16_384
@@ -48,8 +53,8 @@ _COMPARED_FIELDS: Final = (
 _MAX_STREAMED_BYTES: Final = 200_000_000
 
 
-class Wait(StrEnum):
-    """The state of a document at which its sender gets the response."""
+class WaitUntil(StrEnum):
+    """The state of a document that a request waits for before it is answered."""
 
     NONE = "none"
     """It is stored."""
@@ -67,7 +72,7 @@ class OnConflict(StrEnum):
     ERROR = "error"
 
 
-class Effect(StrEnum):
+class IngestEffect(StrEnum):
     """The effect of sending a document."""
 
     CREATED = "created"
@@ -98,7 +103,7 @@ class IngestRequest(NamedTuple):
     allows_secrets: bool = False
     """Whether secrets are masked in the index and kept in the original; otherwise the document is refused."""
 
-    wait: Wait = Wait.WORDS
+    wait: WaitUntil = WaitUntil.WORDS
     seconds: float | None = None
     """The maximum time to wait."""
 
@@ -107,7 +112,7 @@ class IngestResult(NamedTuple):
     """The result of sending a document."""
 
     document: StoredDocument
-    effect: Effect
+    effect: IngestEffect
 
 
 class IngestContent(NamedTuple):
@@ -147,7 +152,11 @@ def require_valid_metadata(request: IngestRequest) -> None:
 
 
 def store_document(
-    opened: OpenCollection, content: IngestContent, request: IngestRequest, received: Received, verdict: ContentVerdict
+    opened: OpenCollection,
+    content: IngestContent,
+    request: IngestRequest,
+    received: ReceivedContent,
+    verdict: ContentVerdict,
 ) -> IngestResult:
     """Store a document atomically; of concurrent senders, the last one wins.
 
@@ -172,7 +181,7 @@ def store_document(
         etag=content.validators.etag,
         last_modified=content.validators.last_modified,
         allows_secrets=request.allows_secrets,
-        state=State.QUEUED,
+        state=DocumentState.QUEUED,
         message="",
         n_chunks=0,
         n_masked=verdict.n_masked,
@@ -183,7 +192,7 @@ def store_document(
         before = replacement.before
         if (
             before is not None
-            and (effect := _effect_of_replacing(before, document, request.on_conflict)) is not Effect.REPLACED
+            and (effect := _effect_of_replacing(before, document, request.on_conflict)) is not IngestEffect.REPLACED
         ):
             return IngestResult(before, effect)
         if before is not None and before.state in SEARCHABLE_STATES:
@@ -192,7 +201,7 @@ def store_document(
         document = replacement.put(document)
     if before is not None and before.stored_name != document.stored_name:
         opened.originals.keep_only(content.doc_id, document.stored_name)
-    return IngestResult(document, Effect.CREATED if before is None else Effect.REPLACED)
+    return IngestResult(document, IngestEffect.CREATED if before is None else IngestEffect.REPLACED)
 
 
 class DocumentIngest:
@@ -254,7 +263,7 @@ class DocumentIngest:
         return self._add_fetched(fetched, address, doc_id, request)
 
     def refresh(
-        self, collection: str, doc_id: str, *, wait: Wait = Wait.WORDS, seconds: float | None = None
+        self, collection: str, doc_id: str, *, wait: WaitUntil = WaitUntil.WORDS, seconds: float | None = None
     ) -> IngestResult:
         """Fetch a document again, unless its server reports no change.
 
@@ -269,11 +278,11 @@ class DocumentIngest:
         if document.source is not DocumentSource.URL:
             raise ConflictError("the document was not fetched from an address", hint="send it again to replace it")
         known = Validators(document.etag, document.last_modified)
-        if document.state is State.FAILED:
+        if document.state is DocumentState.FAILED:
             known = Validators()
         fetched = self._fetch(document.url, known)
         if fetched is None:
-            return IngestResult(document, Effect.UNCHANGED)
+            return IngestResult(document, IngestEffect.UNCHANGED)
         request = IngestRequest(
             collection,
             title=document.title,
@@ -329,12 +338,12 @@ class DocumentIngest:
                 )
                 sent = store_document(opened, content, request, received, verdict)
             span.note(effect=sent.effect, n_bytes=sent.document.n_bytes)
-            if sent.effect is not Effect.SKIPPED:
+            if sent.effect is not IngestEffect.SKIPPED:
                 self._index(opened, request)
             return sent._replace(document=opened.documents.get(content.doc_id) or sent.document)
 
     @contextlib.contextmanager
-    def _receive_content(self, opened: OpenCollection, content: IngestContent) -> Iterator[Received]:
+    def _receive_content(self, opened: OpenCollection, content: IngestContent) -> Iterator[ReceivedContent]:
         most_bytes = _max_content_bytes(opened, content.stored_name)
         with opened.originals.receive(
             content.doc_id, content.stored_name, content.pieces, max_bytes=most_bytes
@@ -345,9 +354,9 @@ class DocumentIngest:
         """Do the work that the sender waits for, and leave the rest to the background."""
         deadline = deadline_after(request.seconds)
         try:
-            if request.wait is not Wait.NONE:
+            if request.wait is not WaitUntil.NONE:
                 opened.queue.make_keyword_searchable(deadline=deadline)
-            if request.wait is Wait.COMPLETE:
+            if request.wait is WaitUntil.COMPLETE:
                 opened.queue.complete(must_stop=lambda: deadline is not None and time.monotonic() >= deadline)
         except LockedError:
             pass  # another process is indexing; the document is stored, and its state reports the progress
@@ -368,17 +377,17 @@ def _nested_values(value: object) -> Iterable[object]:
     return value if isinstance(value, list) else ()
 
 
-def _effect_of_replacing(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> Effect:
-    if before.state is State.DELETING:
+def _effect_of_replacing(before: StoredDocument, document: StoredDocument, on_conflict: OnConflict) -> IngestEffect:
+    if before.state is DocumentState.DELETING:
         raise ConflictError("the document is being deleted", hint="send it again when it is gone")
     if on_conflict is OnConflict.ERROR:
         raise ConflictError(
             f"a document '{before.doc_id}' with this name already exists", hint="replace it, or give it another id"
         )
     if on_conflict is OnConflict.SKIP:
-        return Effect.SKIPPED
+        return IngestEffect.SKIPPED
     is_same = all(getattr(before, name) == getattr(document, name) for name in _COMPARED_FIELDS)
-    return Effect.UNCHANGED if is_same and before.state is not State.FAILED else Effect.REPLACED
+    return IngestEffect.UNCHANGED if is_same and before.state is not DocumentState.FAILED else IngestEffect.REPLACED
 
 
 def _file_names_and_media_type(filename: str, media_type: str) -> tuple[str, StoredName, str]:

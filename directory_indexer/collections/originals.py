@@ -30,7 +30,7 @@ _PIECE_BYTES: Final = 1 << 20
 _MARKER_SUFFIX: Final = ".mark"
 
 
-class Received(NamedTuple):
+class ReceivedContent(NamedTuple):
     """Content that was written, and is not in its place yet; `content_hash` is BLAKE3, in hexadecimal digits."""
 
     path: Path
@@ -52,7 +52,9 @@ class Originals:
         return file_path(directory_of_document(doc_id, self.directory) / name)
 
     @contextlib.contextmanager
-    def receive(self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, max_bytes: int) -> Iterator[Received]:
+    def receive(
+        self, doc_id: DocId, name: str, pieces: Iterable[bytes], *, max_bytes: int
+    ) -> Iterator[ReceivedContent]:
         """Write received content to a temporary file; its document is marked as being written until the block ends.
 
         Raises:
@@ -64,10 +66,10 @@ class Originals:
             with _translated_errors():
                 place.mkdir(mode=directory_mode())
                 n_bytes, content_hash = _write_hashed(path, pieces, max_bytes)
-                received = Received(path, n_bytes, content_hash, path.stat().st_mtime_ns)
+                received = ReceivedContent(path, n_bytes, content_hash, path.stat().st_mtime_ns)
             yield received
 
-    def publish(self, received: Received, doc_id: DocId) -> None:
+    def publish(self, received: ReceivedContent, doc_id: DocId) -> None:
         """Move content into its place, replacing an original of the same name."""
         with _translated_errors():
             place = directory_of_document(doc_id, self.directory)

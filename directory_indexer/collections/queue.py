@@ -26,7 +26,7 @@ from directory_indexer.storage.documents.known_files import FileState
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.registry.documents import Documents, Replacement
-from directory_indexer.storage.registry.stored_documents import Progress, State, StoredDocument
+from directory_indexer.storage.registry.stored_documents import DocumentProgress, DocumentState, StoredDocument
 
 _N_LAST_PATH_PARTS: Final = 4
 """Directories of documents end in `/team/collections/NAME/documents`, wherever the data directory is."""
@@ -66,12 +66,12 @@ class IndexingQueue:
         report = self._files().complete(
             must_stop_waiting=must_stop, stop_reason=lambda: Outcome.INTERRUPTED if must_stop() else None
         )
-        self._store_progress(self._documents.in_state(State.WORDS), message=report.unavailable)
+        self._store_progress(self._documents.in_state(DocumentState.WORDS), message=report.unavailable)
         return report.outcome is Outcome.COMPLETED
 
     def current_states_of(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
         """Return documents in their current state, since other runs may have embedded them."""
-        waiting = [document for document in documents if document.state is State.WORDS]
+        waiting = [document for document in documents if document.state is DocumentState.WORDS]
         if not waiting:
             return list(documents)
         self._store_progress(waiting)
@@ -100,7 +100,7 @@ class IndexingQueue:
         self._drop_replaced_originals(self._originals.documents_with_replaced())
         if self._documents.counts() and self._directories_at_former_places(file_path(self._originals.directory)):
             self.reconcile()
-        while leaving := self._documents.in_state(State.DELETING, limit=_BATCH):
+        while leaving := self._documents.in_state(DocumentState.DELETING, limit=_BATCH):
             self.delete([DocId(document.doc_id) for document in leaving])
 
     @contextlib.contextmanager
@@ -156,7 +156,7 @@ class IndexingQueue:
     def _unpaused_originals(self, batch: Sequence[StoredDocument], read: list[StoredDocument]) -> Iterator[FilePath]:
         """Yield the originals to read once the index is locked: some documents may have been paused meanwhile."""
         for document in self._documents.get_all([document.doc_id for document in batch]):
-            if document.state is State.QUEUED and not document.is_paused:
+            if document.state is DocumentState.QUEUED and not document.is_paused:
                 read.append(document)
                 yield self._original_path(document)
 
@@ -177,7 +177,7 @@ class IndexingQueue:
                 _progress_of_document(snapshot, document, self._original_path(document)) for document in documents
             ]
         changed = [
-            update._replace(message=update.message or (message if update.state is State.WORDS else ""))
+            update._replace(message=update.message or (message if update.state is DocumentState.WORDS else ""))
             for update, before in zip(progress, documents, strict=True)
             if (update.state, update.n_chunks) != (before.state, before.n_chunks) or message
         ]
@@ -210,21 +210,21 @@ def _deadline_test(deadline: float | None) -> Callable[[], bool]:
     return lambda: deadline is not None and time.monotonic() >= deadline
 
 
-def _progress_of_document(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> Progress:
+def _progress_of_document(snapshot: Snapshot, document: StoredDocument, path: FilePath) -> DocumentProgress:
     known = snapshot.files.get(path)
     coverage = snapshot.chunks.coverage(path)
-    state, message = State.COMPLETE, ""
+    state, message = DocumentState.COMPLETE, ""
     if known is None:
-        state, message = State.FAILED, "its original is gone; send it again"
+        state, message = DocumentState.FAILED, "its original is gone; send it again"
     elif known.state is FileState.FAILED:
-        state, message = State.FAILED, known.detail
+        state, message = DocumentState.FAILED, known.detail
     elif n_pages := sum(scan.waits for scan in snapshot.scans.scans_of({path}).values()):
-        state, message = State.WORDS, f"{n_pages} {'page waits' if n_pages == 1 else 'pages wait'} for OCR"
+        state, message = DocumentState.WORDS, f"{n_pages} {'page waits' if n_pages == 1 else 'pages wait'} for OCR"
     elif not coverage.n_chunks:
-        state, message = State.FAILED, f"no text was found in it: {known.detail or known.reason}"
+        state, message = DocumentState.FAILED, f"no text was found in it: {known.detail or known.reason}"
     elif coverage.n_waiting:
-        state = State.WORDS
-    return Progress(document.doc_id, document.version, state, message, coverage.n_chunks)
+        state = DocumentState.WORDS
+    return DocumentProgress(document.doc_id, document.version, state, message, coverage.n_chunks)
 
 
 def reconcile_document(originals: Originals, replacement: Replacement, doc_id: DocId) -> None:
@@ -239,13 +239,16 @@ def reconcile_document(originals: Originals, replacement: Replacement, doc_id: D
         is_consistent = True
     originals.keep_only(doc_id, known.stored_name)
     path = directory_of_document(doc_id, originals.directory) / known.stored_name
-    if is_consistent or known.state is State.DELETING or not path.exists():
+    if is_consistent or known.state is DocumentState.DELETING or not path.exists():
         return
     # The original was replaced, but the row was not: the file on disk counts.
     status = path.stat()
     replacement.put(
         known._replace(
-            n_bytes=status.st_size, mtime_ns=status.st_mtime_ns, content_hash=hash_of_file(path), state=State.QUEUED
+            n_bytes=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            content_hash=hash_of_file(path),
+            state=DocumentState.QUEUED,
         )
     )
 

@@ -46,7 +46,7 @@ from directory_indexer.policies import PAGES_NAME
 from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.keys import Key, Keys
 from directory_indexer.storage.registry.operations import Operations
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 from directory_indexer.storage.vectors import VectorPlace
 
 _JOURNAL: Final = "restore.json"
@@ -359,7 +359,7 @@ def _finish_restore(
                 report_progress(f"looking at the documents of the collection '{name}'")
                 opened.queue.recover()
                 opened.queue.reconcile()
-                n_read_again += len(opened.documents.in_state(State.QUEUED))
+                n_read_again += len(opened.documents.in_state(DocumentState.QUEUED))
                 opened.queue.make_keyword_searchable()
             n_documents += n_here
             tracked |= _tracked_directories(opened)

@@ -22,7 +22,7 @@ from directory_indexer.storage.documents.statistics import IndexSummary
 with lazily:
     from directory_indexer.search.file_names import merge_named_hits
     from directory_indexer.storage.registry import Scopes
-    from directory_indexer.storage.registry.stored_documents import State
+    from directory_indexer.storage.registry.stored_documents import DocumentState
 
 
 def search_collections(
@@ -103,7 +103,7 @@ def add_ids_and_drop_deleted(opened: OpenCollection, hits: Sequence[Hit]) -> tup
     sent = {
         document.doc_id: SentDocumentRef(document.doc_id, document.filename, document.url)
         for document in (opened.documents.get_all(list(ids.values())) if ids else ())
-        if document.state is not State.DELETING
+        if document.state is not DocumentState.DELETING
     }
     return tuple(
         hit._replace(

@@ -21,13 +21,13 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
 from directory_indexer.embedding import Embedder
 from directory_indexer.formats.kinds import GROUPS
-from directory_indexer.storage.documents.embedding_queue import WaitingFile, WaitingRows
+from directory_indexer.storage.documents.embedding_queue import FileWithWaitingChunks, WaitingChunkRows
 
 with lazily:
     import numpy as np
     from numpy.typing import NDArray
 
-    from directory_indexer.storage.documents.embedding_queue import PendingChunk
+    from directory_indexer.storage.documents.embedding_queue import WaitingChunk
 
 _STOP_GRACE_SECONDS = 5.0
 """The time for which a stopping run waits for batches that a provider still has."""
@@ -42,7 +42,7 @@ class InFlightBatch:
     """A batch being embedded: its texts by their hashes, and every chunk that has one of them."""
 
     texts: dict[ContentHash, str]
-    chunks: list[PendingChunk]
+    chunks: list[WaitingChunk]
 
 
 class InFlightBatches:
@@ -65,7 +65,7 @@ class InFlightBatches:
         """Whether another batch may be sent."""
         return len(self._flying) < self._embedder.concurrency and not self.has_failed
 
-    def submit(self, chunks: Sequence[PendingChunk]) -> None:
+    def submit(self, chunks: Sequence[WaitingChunk]) -> None:
         """Send the texts of chunks; a chunk whose text was sent already joins its batch."""
         under_way = {
             digest: batch_in_flight for batch_in_flight in self._flying.values() for digest in batch_in_flight.texts
@@ -132,7 +132,7 @@ class _Priority(IntEnum):
 
 
 def embedding_order(
-    waiting: WaitingRows, files: Sequence[WaitingFile], searched: Collection[FilePath] = ()
+    waiting: WaitingChunkRows, files: Sequence[FileWithWaitingChunks], searched: Collection[FilePath] = ()
 ) -> list[int]:
     """Return rows of chunks ordered by their files: `searched`; written by people; data; vendored; generated.
 
@@ -145,7 +145,7 @@ def embedding_order(
     return rows
 
 
-def _priority_of_file(file: WaitingFile, searched: Collection[FilePath]) -> _Priority:
+def _priority_of_file(file: FileWithWaitingChunks, searched: Collection[FilePath]) -> _Priority:
     if file.path in searched:
         return _Priority.SEARCHED
     path = file.path.replace("\\", "/")

@@ -410,7 +410,7 @@ class EmbeddingPhase:
         while fingerprint == state.fingerprint():
             state.publish()
             turn = WriteSlot(run)
-            for step in self._vectorizer.embed_pending(run.scope, must_stop=turn.must_stop, throttle=throttle):
+            for step in self._vectorizer.embed_waiting(run.scope, must_stop=turn.must_stop, throttle=throttle):
                 run.notice = throttle.notice or run.notice
                 state.add_to_report(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
                 state.advance(chunks_done=step.n_chunks)

@@ -27,7 +27,7 @@ from directory_indexer.indexing.options import Throttle
 from directory_indexer.indexing.static_vectors import StaticTraining, StaticVectorizer
 from directory_indexer.storage.cluster import ClusterCopy
 from directory_indexer.storage.documents import WHOLE_INDEX, IndexScope
-from directory_indexer.storage.documents.embedding_queue import PendingChunk
+from directory_indexer.storage.documents.embedding_queue import WaitingChunk
 from directory_indexer.storage.documents.store import DocStore, Snapshot
 from directory_indexer.storage.documents.vector_sets import VectorSet
 from directory_indexer.storage.documents.vectors import EmbeddedChunk
@@ -99,7 +99,7 @@ class Vectorizer:
         self._searched_paths |= {chunk.path for chunk in chunks}
         return len(chunks)
 
-    def embed_pending(
+    def embed_waiting(
         self,
         scope: IndexScope = WHOLE_INDEX,
         *,
@@ -192,7 +192,7 @@ class Vectorizer:
         in_flight.submit([chunk for chunk in batch if chunk.text_hash not in known])
         return EmbeddingStep(n_reused=len(reused))
 
-    def _find_reusable_vectors(self, snapshot: Snapshot, batch: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+    def _find_reusable_vectors(self, snapshot: Snapshot, batch: Sequence[WaitingChunk]) -> dict[ContentHash, bytes]:
         hashes = list({chunk.text_hash for chunk in batch})
         vectors = snapshot.vector_sets.current()
         known = snapshot.embedding_queue.pending_vectors_of_texts(hashes)
@@ -230,7 +230,7 @@ class Vectorizer:
         )
 
 
-def _embedded_chunk(chunk: PendingChunk, vector: bytes) -> EmbeddedChunk:
+def _embedded_chunk(chunk: WaitingChunk, vector: bytes) -> EmbeddedChunk:
     return EmbeddedChunk(chunk.id, chunk.chunk_id, chunk.text_hash, vector)
 
 

@@ -124,7 +124,7 @@ class Doctor:
             yield from _repair_shared_texts(docstore)
             yield from _repair_vectors(docstore, checkup)
             vectorizer = self._vectorizer()
-            for _ in vectorizer.embed_pending():
+            for _ in vectorizer.embed_waiting():
                 pass
             vectorizer.spaces.complete_switch(vectorizer.merger.state())
             vectorizer.merger.repair_tags()

@@ -53,14 +53,14 @@ def scope_warnings(snapshot: Snapshot, request: SearchRequest, query: Query, *, 
         is_in_scope = make_path_predicate(snapshot, request, query)
         gaps = [gap for gap in gaps if is_in_scope(gap.path) and may_be_of_kind(gap.path, request, query)]
     yield from _format_warnings(
-        gaps, names, [root for root in snapshot.left_out.unfinished() if _is_in_scope(root, request)]
+        gaps, names, [root for root in snapshot.left_out.unfinished_directories() if _is_in_scope(root, request)]
     )
 
 
 def index_warnings(snapshot: Snapshot, *, is_weak: bool) -> Iterator[Note]:
     """Yield the same warnings for the whole index and a keyword search."""
     names = _reason_names(is_weak=is_weak, by_words=True)
-    yield from _format_warnings(_gaps_in_scope(snapshot, names), names, snapshot.left_out.unfinished())
+    yield from _format_warnings(_gaps_in_scope(snapshot, names), names, snapshot.left_out.unfinished_directories())
 
 
 def may_be_of_kind(path: FilePath, request: SearchRequest, query: Query) -> bool:

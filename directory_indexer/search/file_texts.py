@@ -49,7 +49,7 @@ class FileText(NamedTuple):
     unread_pages: tuple[int, ...] = ()
 
 
-class Unit(StrEnum):
+class SelectionUnit(StrEnum):
     """The unit of a selection."""
 
     LINES = "lines"
@@ -60,7 +60,7 @@ class Unit(StrEnum):
 class Selection(NamedTuple):
     """A part of a file, counted from 1, both ends included; an end beyond the file means its end."""
 
-    unit: Unit
+    unit: SelectionUnit
     first: int
     last: int
 
@@ -117,11 +117,11 @@ def _character_range(
     if selection is None:
         return 0, len(whole)
     match selection.unit:
-        case Unit.LINES:
+        case SelectionUnit.LINES:
             starts = [0, *(at + 1 for at, character in enumerate(whole[:-1]) if character == "\n")]
-        case Unit.CHUNKS:
+        case SelectionUnit.CHUNKS:
             starts = [chunk.start_char for chunk in chunks]
-        case Unit.PAGES:
+        case SelectionUnit.PAGES:
             starts = list(page_starts)
     if selection.last < selection.first:
         raise UsageError(f"{_format_selection(selection)} is not a range: its end comes before its beginning")
@@ -129,7 +129,7 @@ def _character_range(
         unit = str(selection.unit)
         size = f"{len(starts) or 'no'} {unit.removesuffix('s') if len(starts) == 1 else unit}"
         raise UsageError(f"{display(path)} has {size}; you asked for {_format_selection(selection)}")
-    if selection.unit is Unit.CHUNKS:
+    if selection.unit is SelectionUnit.CHUNKS:
         return starts[selection.first - 1], chunks[min(selection.last, len(chunks)) - 1].end_char
     return starts[selection.first - 1], [*starts, len(whole)][min(selection.last, len(starts))]
 
@@ -143,7 +143,7 @@ def _page_range(page_starts: Sequence[int], selection: Selection | None, start: 
     """Return the first and the last page of a part; pages without text may precede, interrupt and follow it."""
     if selection is None:
         return 1, sys.maxsize
-    if selection.unit is Unit.PAGES:
+    if selection.unit is SelectionUnit.PAGES:
         return selection.first, selection.last
     return bisect_left(page_starts, start) or 1, bisect_right(page_starts, end)
 
@@ -256,7 +256,7 @@ def with_context_lines(snapshot: Snapshot, hit: Hit, *, n_lines: int) -> Hit:
     """Return a hit with so many lines of context on both sides; unchanged if its text is gone."""
     first = max(hit.start_line - n_lines, 1)
     try:
-        context = read_text(snapshot, hit.path, Selection(Unit.LINES, first, hit.end_line + n_lines))
+        context = read_text(snapshot, hit.path, Selection(SelectionUnit.LINES, first, hit.end_line + n_lines))
     except (NotIndexedError, UsageError):
         return hit
     if hit.excerpt.text not in context.text:

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import FilePath, display, exact_text, resolved_path, unquote_path
-from directory_indexer.search.file_texts import Selection, Unit, reason_of_missing_text
+from directory_indexer.search.file_texts import Selection, SelectionUnit, reason_of_missing_text
 from directory_indexer.search.outlines import Outline, directory_outline, file_outline
 from directory_indexer.storage.documents.store import Snapshot
 
 _RANGE = re.compile(r"(?P<path>.+)(?P<mark>[:@])(?P<first>\d{1,9})(?P<open>-)?(?P<last>\d{1,9})?", re.DOTALL)
-_UNITS_BY_MARK: Final = {":": Unit.LINES, "@": Unit.PAGES}
+_UNITS_BY_MARK: Final = {":": SelectionUnit.LINES, "@": SelectionUnit.PAGES}
 _END_OF_FILE: Final = 2**31
 
 
@@ -55,7 +55,7 @@ def resolve_selection(snapshot: Snapshot, locator: FileLocator) -> Selection | N
     if not locator.heading:
         return locator.selection
     first = file_outline(snapshot, locator.path, locator.heading).entries[0]
-    return Selection(Unit.LINES, first.start_line, first.end_line)
+    return Selection(SelectionUnit.LINES, first.start_line, first.end_line)
 
 
 def outline_of_locator(snapshot: Snapshot, text: str) -> Outline:
@@ -66,7 +66,7 @@ def outline_of_locator(snapshot: Snapshot, text: str) -> Outline:
         UsageError: there is no such part.
     """
     named = parse_locator(snapshot, text)
-    if named.selection and named.selection.unit is not Unit.LINES:
+    if named.selection and named.selection.unit is not SelectionUnit.LINES:
         raise UsageError(f"'{text}' names pages", hint=f"outline {display(named.path)} shows all of its parts")
     return outline_of(snapshot, named.path, named.heading)
 

@@ -32,7 +32,7 @@ _MAX_NAME_LENGTH = 60
 _MAX_SUGGESTIONS = 5
 
 
-class Entry(NamedTuple):
+class OutlineItem(NamedTuple):
     """An entry of an outline: a section of a file, or a directory or file below a directory.
 
     `depth` counts from 0. Lines are those of a section; `kinds` and `n_files` are those of a directory. `n_folded`
@@ -57,7 +57,7 @@ class Outline(NamedTuple):
     path: FilePath
     facts: FileFacts
     n_tokens: int
-    entries: tuple[Entry, ...]
+    entries: tuple[OutlineItem, ...]
     n_lines: int = 0
     n_pages: int = 0
     n_files: int = 0
@@ -94,7 +94,7 @@ def file_outline(snapshot: Snapshot, path: FilePath, part: str = "") -> Outline:
     return _select_part(whole, part) if part else whole
 
 
-def find_entry(entries: Sequence[Entry], name: str, path: FilePath) -> int:
+def find_entry(entries: Sequence[OutlineItem], name: str, path: FilePath) -> int:
     """Return the index of the entry that `FILE#name` means: by its name, or by the end of its path of names.
 
     Raises:
@@ -130,7 +130,7 @@ def _normalise_name(name: str) -> str:
     return " ".join(name.replace("::", HEADING_SEPARATOR).casefold().split())
 
 
-def _heading_paths(entries: Iterable[Entry]) -> Iterator[tuple[str, ...]]:
+def _heading_paths(entries: Iterable[OutlineItem]) -> Iterator[tuple[str, ...]]:
     above: tuple[str, ...] = ()
     for entry in entries:
         above = (*above[: entry.depth], entry.name)
@@ -146,14 +146,14 @@ class _EntryStart(NamedTuple):
     line: int
 
 
-def _entries(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[Entry]:
+def _entries(chunks: Sequence[Chunk], page_starts: Sequence[int]) -> Iterator[OutlineItem]:
     starts = list(_section_entries(chunks)) or list(_page_entries(chunks, page_starts)) or list(_chunk_entries(chunks))
     tokens = _TokensBefore(chunks)
     end_of_text = _EntryStart("", 0, chunks[-1].end_char, chunks[-1].end_line + 1)
     for start, part_end in zip(starts, _part_ends(starts, end_of_text), strict=True):
         page = bisect_right(page_starts, start.start_char) if page_starts else None
         n_tokens = tokens.at(part_end.start_char) - tokens.at(start.start_char)
-        yield Entry(start.name, start.depth, n_tokens, start.line, max(part_end.line - 1, start.line), page)
+        yield OutlineItem(start.name, start.depth, n_tokens, start.line, max(part_end.line - 1, start.line), page)
 
 
 def _part_ends(starts: Sequence[_EntryStart], end_of_text: _EntryStart) -> list[_EntryStart]:
@@ -259,7 +259,7 @@ class _Branch:
         self.kinds[size.kind] += 1
 
 
-def _branch_entries(top: _Branch, depth: int) -> Iterator[Entry]:
+def _branch_entries(top: _Branch, depth: int) -> Iterator[OutlineItem]:
     """Yield directories before files, each with its contents; recursion would fail at some depth."""
     stack = [(name, branch, depth) for name, branch in _sorted_children(top)][::-1]
     while stack:
@@ -268,7 +268,7 @@ def _branch_entries(top: _Branch, depth: int) -> Iterator[Entry]:
             [(only, branch)] = branch.inner.items()
             name = f"{name}{os.sep}{only}"
         mark = os.sep if branch.inner else ""
-        yield Entry(
+        yield OutlineItem(
             f"{name}{mark}",
             level,
             branch.n_tokens,
@@ -283,7 +283,7 @@ def _sorted_children(branch: _Branch) -> list[tuple[str, _Branch]]:
     return sorted(branch.inner.items(), key=lambda item: (not item[1].inner, item[0]))
 
 
-def fold_outline(outline: Outline, *, max_cost: int, cost: Callable[[Entry], int]) -> Outline:
+def fold_outline(outline: Outline, *, max_cost: int, cost: Callable[[OutlineItem], int]) -> Outline:
     """Fold entries that do not fit: show as many whole levels as fit, then the parts of the largest entries.
 
     If not even the first level fits, its largest entries are shown.
@@ -299,7 +299,9 @@ def fold_outline(outline: Outline, *, max_cost: int, cost: Callable[[Entry], int
     return outline._replace(entries=_count_folded(entries, visible))
 
 
-def _indices_of_levels_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
+def _indices_of_levels_that_fit(
+    entries: Sequence[OutlineItem], room: int, cost: Callable[[OutlineItem], int]
+) -> set[int]:
     by_depth = [0] * (1 + max((entry.depth for entry in entries), default=0))
     for entry in entries:
         by_depth[entry.depth] += cost(entry)
@@ -307,7 +309,9 @@ def _indices_of_levels_that_fit(entries: Sequence[Entry], room: int, cost: Calla
     return {at for at, entry in enumerate(entries) if entry.depth < n_levels}
 
 
-def _indices_of_largest_that_fit(entries: Sequence[Entry], room: int, cost: Callable[[Entry], int]) -> set[int]:
+def _indices_of_largest_that_fit(
+    entries: Sequence[OutlineItem], room: int, cost: Callable[[OutlineItem], int]
+) -> set[int]:
     visible: set[int] = set()
     top = [at for at, entry in enumerate(entries) if entry.depth == 0]
     for at in sorted(top, key=lambda index: -entries[index].n_tokens):
@@ -318,7 +322,9 @@ def _indices_of_largest_that_fit(entries: Sequence[Entry], room: int, cost: Call
     return visible
 
 
-def _unfold_children(entries: Sequence[Entry], visible: set[int], room: int, cost: Callable[[Entry], int]) -> set[int]:
+def _unfold_children(
+    entries: Sequence[OutlineItem], visible: set[int], room: int, cost: Callable[[OutlineItem], int]
+) -> set[int]:
     """Return more entries to show: the children of the largest folded entry whose children all fit, and so on."""
     children = _children(entries)
     more: set[int] = set()
@@ -339,7 +345,7 @@ def _unfold_children(entries: Sequence[Entry], visible: set[int], room: int, cos
     return more
 
 
-def _children(entries: Sequence[Entry]) -> list[list[int]]:
+def _children(entries: Sequence[OutlineItem]) -> list[list[int]]:
     """Return the children of each entry."""
     children: list[list[int]] = [[] for _ in entries]
     for at, parent in enumerate(_parents(entries)):
@@ -348,7 +354,7 @@ def _children(entries: Sequence[Entry]) -> list[list[int]]:
     return children
 
 
-def _parents(entries: Sequence[Entry]) -> Iterator[int | None]:
+def _parents(entries: Sequence[OutlineItem]) -> Iterator[int | None]:
     """Yield the parent of each entry."""
     ancestors: list[int] = []
     for at, entry in enumerate(entries):
@@ -358,7 +364,7 @@ def _parents(entries: Sequence[Entry]) -> Iterator[int | None]:
         ancestors.append(at)
 
 
-def _count_folded(entries: Sequence[Entry], visible: set[int]) -> tuple[Entry, ...]:
+def _count_folded(entries: Sequence[OutlineItem], visible: set[int]) -> tuple[OutlineItem, ...]:
     """Return the visible entries, each with the number of its parts that are not visible."""
     n_folded = Counter[int]()
     visible_ancestors: list[int | None] = []

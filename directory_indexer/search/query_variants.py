@@ -134,12 +134,12 @@ def _permitted_in_order(
         yield from (permitted[chunk_id] for chunk_id in few if chunk_id in permitted)
 
 
-def omits_prefix_hits(snapshot: Snapshot, whole: QueryAnswer, beginnings: PrefixQuery, *, room: int) -> bool:
+def omits_prefix_hits(snapshot: Snapshot, whole_word: QueryAnswer, prefix_query: PrefixQuery, *, limit: int) -> bool:
     """Whether to leave out prefix hits: whole words fill half of the answer, and the prefix matches too many files."""
     return (
-        2 * len(whole.passages) >= room
-        and bool(beginnings.required)
-        and snapshot.words.are_in_files(beginnings.required, MAX_PREFIX_FILES)
+        2 * len(whole_word.passages) >= limit
+        and bool(prefix_query.required)
+        and snapshot.words.are_in_files(prefix_query.required, MAX_PREFIX_FILES)
     )
 
 

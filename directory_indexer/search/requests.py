@@ -38,7 +38,7 @@ class SearchMode(StrEnum):
     KEYWORD = "keyword"
 
 
-class Order(StrEnum):
+class SortOrder(StrEnum):
     """The order in which the best hits are displayed."""
 
     SCORE = "score"

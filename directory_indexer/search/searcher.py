@@ -254,7 +254,7 @@ class Searcher:
         whole = (
             self._rank_query(snapshot, request._replace(limit=room), processed) if beginnings.is_word else EMPTY_ANSWER
         )
-        if omits_prefix_hits(snapshot, whole, beginnings, room=room):
+        if omits_prefix_hits(snapshot, whole, beginnings, limit=room):
             return whole
         most = max(MAX_PREFIX_FILES - len(processed.named.matches), MIN_PREFIX_FILES)
         by_words = request._replace(mode=SearchMode.KEYWORD, only_good=False, limit=min(room, most))

@@ -24,7 +24,7 @@ from directory_indexer.embedding.static_table import (
 )
 from directory_indexer.search.scope import Scope
 from directory_indexer.storage.databases.stored_values import DamagedValueError, parse_stored
-from directory_indexer.storage.documents.embedding_queue import PendingChunk, StaticCodes
+from directory_indexer.storage.documents.embedding_queue import StaticCodes, WaitingChunk
 from directory_indexer.storage.documents.store import Snapshot
 
 with lazily:
@@ -81,8 +81,8 @@ class WaitingCandidates:
         }
 
     def _most_promising_first(
-        self, by_words: Sequence[PendingChunk], keyword_scores: Mapping[ChunkId, float], depth: int
-    ) -> list[PendingChunk]:
+        self, by_words: Sequence[WaitingChunk], keyword_scores: Mapping[ChunkId, float], depth: int
+    ) -> list[WaitingChunk]:
         """Merge the chunks found by words with those near by static vectors, the most promising first."""
         static = StaticCandidates(self._snapshot, self._scope, self._meaning)
         near = self._snapshot.embedding_queue.chunks(static.nearest(_STATIC_OVERSAMPLING * depth))
@@ -95,7 +95,7 @@ class WaitingCandidates:
         }
         return sorted(chunks, key=lambda chunk: promise[chunk.chunk_id], reverse=True)
 
-    def _vectors(self, chunks: Sequence[PendingChunk]) -> dict[ContentHash, bytes]:
+    def _vectors(self, chunks: Sequence[WaitingChunk]) -> dict[ContentHash, bytes]:
         """Return the cached vectors of these chunks, and embed those that are worth the time."""
         texts = {chunk.text_hash: chunk.embedding_text for chunk in chunks}
         hashes = list(texts)

@@ -47,7 +47,7 @@ _UNLESS_PAUSED_OPTION, _RESUME_OPTION = "--unless-paused", "--resume"
 
 
 @dataclass(eq=False, slots=True)
-class Job:
+class IndexJob:
     """An index run that this server started."""
 
     directories: tuple[FilePath, ...]
@@ -99,11 +99,11 @@ class IndexJobs:
         self._last_failure: tuple[float, Run] | None = None
         """The last run that failed before it was recorded, and when."""
 
-        self._jobs: list[Job] = []
+        self._jobs: list[IndexJob] = []
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def start_or_join(self, directories: tuple[FilePath, ...], *, may_add: bool) -> Job | RunRecord:
+    def start_or_join(self, directories: tuple[FilePath, ...], *, may_add: bool) -> IndexJob | RunRecord:
         """Start a run, or return one in progress that covers it: a job of this server or a run of another process.
 
         Without `may_add`, directories that are no longer tracked when the run begins are skipped.
@@ -121,7 +121,7 @@ class IndexJobs:
                 return other
             return self._start(directories, () if may_add else (_TRACKED_ONLY_OPTION,))
 
-    def add(self, directory: FilePath) -> Job:
+    def add(self, directory: FilePath) -> IndexJob:
         """Start a run that adds a directory, after the user has confirmed its preview.
 
         Raises:
@@ -130,7 +130,7 @@ class IndexJobs:
         with self._lock:
             return self._start((directory,), (_YES_OPTION,))
 
-    def update(self, roots: tuple[FilePath, ...]) -> Job:
+    def update(self, roots: tuple[FilePath, ...]) -> IndexJob:
         """Start a run over the roots that are still tracked when it begins, unless a run is paused then.
 
         Raises:
@@ -139,7 +139,7 @@ class IndexJobs:
         with self._lock:
             return self._start(roots, (_TRACKED_ONLY_OPTION, _UNLESS_PAUSED_OPTION))
 
-    def resume(self) -> Job:
+    def resume(self) -> IndexJob:
         """Start a run that continues all runs that are paused when it begins.
 
         Raises:
@@ -148,7 +148,7 @@ class IndexJobs:
         with self._lock:
             return self._start((), (_RESUME_OPTION,))
 
-    def rebuild(self) -> Job:
+    def rebuild(self) -> IndexJob:
         """Start a run that reads all files again.
 
         Raises:
@@ -157,7 +157,7 @@ class IndexJobs:
         with self._lock:
             return self._start((), (_FORCE_OPTION,))
 
-    def run_state_of(self, job: Job | RunRecord) -> Run:
+    def run_state_of(self, job: IndexJob | RunRecord) -> Run:
         """Return the state of a run."""
         if isinstance(job, RunRecord):
             current = next((run for run in self._runs(_MAX_RUNS) if run.id == job.id), job)
@@ -171,7 +171,7 @@ class IndexJobs:
             return result
         return job.result
 
-    def yields_lock(self, job: Job) -> bool:
+    def yields_lock(self, job: IndexJob) -> bool:
         """Whether a new run could begin before this one ends."""
         run = next((record for record in self._runs(_MAX_RUNS) if job.is_job_of_run(record)), None)
         return run is not None and run.progress.phase.yields_lock
@@ -188,13 +188,13 @@ class IndexJobs:
             return self._last_failure[1]
         return run_state(latest[0], joined=False, was_killed=latest[0].outcome is None) if latest else None
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: IndexJob) -> None:
         """Ask a run to stop after the current batch; a later call starts a new one."""
         job.is_reported = True
         if job.process.poll() is None:
             job.process.terminate()
 
-    def cancel_all(self, directory: FilePath | None) -> list[Job]:
+    def cancel_all(self, directory: FilePath | None) -> list[IndexJob]:
         """Ask all runs of this server to stop, or those of a directory; return them."""
         jobs = [job for job in self._jobs_copy() if directory is None or directory in job.directories]
         stopped = [job for job in jobs if job.process.poll() is None]
@@ -209,16 +209,16 @@ class IndexJobs:
             for job in self._jobs:
                 self.cancel(job)
 
-    def _jobs_copy(self) -> list[Job]:
+    def _jobs_copy(self) -> list[IndexJob]:
         with self._lock:
             return list(self._jobs)
 
-    def _record_end(self, job: Job, result: Run) -> None:
+    def _record_end(self, job: IndexJob, result: Run) -> None:
         job.result = result
         if result.id is None and result.state == Outcome.FAILED:
             self._last_failure = (job.ended_at or time.time(), result)
 
-    def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> Job:
+    def _start(self, directories: tuple[FilePath, ...], options: tuple[str, ...]) -> IndexJob:
         self._jobs = [job for job in self._jobs if not job.is_reported or job.process.poll() is None]
         if self._is_closed or sum(job.process.poll() is None for job in self._jobs) >= _MAX_CHILDREN:
             raise LockedError("too many index runs are waiting on this server", hint="wait until one has ended")
@@ -232,13 +232,13 @@ class IndexJobs:
             cwd=NEUTRAL_DIRECTORY,
             env=without_python_settings(with_absolute_paths(os.environ)) | spans.child_environment(),
         )
-        job = Job(directories, process, output, errors, is_queued)
+        job = IndexJob(directories, process, output, errors, is_queued)
         # The exit status must be collected, or the child would remain a zombie until the next call.
         threading.Thread(target=job.wait, name="reaper", daemon=True).start()
         self._jobs.append(job)
         return job
 
-    def _run_of_job(self, job: Job, *, is_running: bool) -> Run:
+    def _run_of_job(self, job: IndexJob, *, is_running: bool) -> Run:
         run = next((record for record in self._runs(_MAX_RUNS) if job.is_job_of_run(record)), None)
         if is_running:
             # A run counts as ended only when its process has, since its counts are known only then.
@@ -249,7 +249,7 @@ class IndexJobs:
             return _failed_run(job, run, message)
         return run_state(run, joined=False, counts=_file_counts(report), message=message)
 
-    def _run_before_record(self, job: Job) -> Run:
+    def _run_before_record(self, job: IndexJob) -> Run:
         """Return the state of a run that is not recorded yet: queued behind another writer, or starting."""
         writer = self._running()
         if writer is not None and not job.is_job_of_run(writer):
@@ -261,12 +261,12 @@ class IndexJobs:
         return _run_of_process(job, None, RUNNING, "")._replace(phase=Phase.STARTING)
 
 
-def _failed_run(job: Job, record: RunRecord | None, message: str) -> Run:
+def _failed_run(job: IndexJob, record: RunRecord | None, message: str) -> Run:
     was_stopped = job.process.returncode in {-signal.SIGTERM, ExitCode.LOCKED}
     return _run_of_process(job, record, Outcome.INTERRUPTED if was_stopped else Outcome.FAILED, message)
 
 
-def _run_of_process(job: Job, record: RunRecord | None, state: str, message: str) -> Run:
+def _run_of_process(job: IndexJob, record: RunRecord | None, state: str, message: str) -> Run:
     """Return the state of a run from its process, where its record does not tell."""
     return Run(
         id=f"run-{record.id}" if record else None,

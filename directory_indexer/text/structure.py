@@ -21,7 +21,7 @@ with lazily:
 
     from directory_indexer.search.grep import FileMatches, GrepLine
     from directory_indexer.search.issue_localisation import LocateResult, Spot
-    from directory_indexer.search.outlines import Entry, Outline, fold_outline
+    from directory_indexer.search.outlines import Outline, OutlineItem, fold_outline
     from directory_indexer.search.symbols import Caller, DefinitionLocation, SymbolResult, Use, Uses
 
 _BYTES_PER_TOKEN: Final = 3
@@ -41,7 +41,7 @@ def outline_within(outline: Outline, *, max_tokens: int) -> Outline:
         return outline
     columns = _column_widths(outline)
 
-    def cost(entry: Entry) -> int:
+    def cost(entry: OutlineItem) -> int:
         return len(plain([_entry_line(entry, columns)]).encode("utf-8", "replace")) + _FOLD_MARK_BYTES
 
     heads = [_headline(outline, PathStyle()), _heading(columns)]
@@ -115,7 +115,7 @@ def _heading(columns: _Columns) -> Line:
     return line(Span(f"{columns.places:>{columns.place_width}}  {_SIZES:>{columns.size_width}}", Style.NOTE))
 
 
-def _entry_line(entry: Entry, columns: _Columns) -> Line:
+def _entry_line(entry: OutlineItem, columns: _Columns) -> Line:
     name = entry.name if len(entry.name) <= _MAX_NAME_CHARS else f"{entry.name[: _MAX_NAME_CHARS - 1]}…"
     return line(
         Span(f"{_format_place(entry):>{columns.place_width}}  ", Style.PLACE),
@@ -126,14 +126,14 @@ def _entry_line(entry: Entry, columns: _Columns) -> Line:
     )
 
 
-def _format_place(entry: Entry) -> str:
+def _format_place(entry: OutlineItem) -> str:
     if not entry.start_line:
         return f"{entry.n_files:,}" if entry.n_files else ""
     page = f"p{entry.page} " if entry.page else ""
     return f"{page}{entry.start_line}-{entry.end_line}"
 
 
-def _format_size(entry: Entry) -> str:
+def _format_size(entry: OutlineItem) -> str:
     """Format a number of tokens: 340, 1.2k, 58k."""
     n_tokens = entry.n_tokens
     if n_tokens < _THOUSAND:

@@ -250,7 +250,7 @@ def _embedding_seconds(server: ProviderServer, concurrency: int) -> float:
             index.write(f"{number % 50}/{number}.md", f"note {number} about the harbour of town{number}")
         index.run(stop_reason=lambda: Outcome.OUT_OF_TIME if _is_read(index, n_files) else None)
         started = time.perf_counter()
-        if sum(step.n_embedded for step in index.vectorizer.embed_pending()) != n_files:
+        if sum(step.n_embedded for step in index.vectorizer.embed_waiting()) != n_files:
             sys.exit("not all of them were embedded")
         seconds = time.perf_counter() - started
         index.close()

@@ -30,7 +30,7 @@ from directory_indexer.storage.documents.runs import Origin, RunRequest, Verb
 from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.documents import Documents
 from directory_indexer.storage.registry.operations import OperationKind, Operations
-from directory_indexer.storage.registry.stored_documents import Progress, State
+from directory_indexer.storage.registry.stored_documents import DocumentProgress, DocumentState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -437,7 +437,7 @@ def test_an_ingest_has_ended_when_another_process_gave_it_its_vectors(site: Site
     documents = Documents(registry, "birds")
     known = documents.get(sent["doc_id"])
     assert known
-    documents.store_progress([Progress(known.doc_id, known.version, State.WORDS, "", known.n_chunks)])
+    documents.store_progress([DocumentProgress(known.doc_id, known.version, DocumentState.WORDS, "", known.n_chunks)])
     registry.close()
 
     listed = site.ask("GET", "operations?collection=birds").json["operations"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from teams import Team
 
-from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.ingest import WaitUntil
 from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.lock import write_lock
 from directory_indexer.server.rest.arguments import NeighboursCall, PreviewCall, SimilarCall
@@ -55,7 +55,9 @@ def test_a_preview_has_bounds_however_long_a_line_is(team: Team) -> None:
 def test_what_is_being_deleted_is_near_nothing_and_has_no_neighbours(team: Team) -> None:
     services = services_of(team)
     one, other = (
-        team.add(f"The heron waits in shallow {water}.", filename=f"{water}.md", wait=Wait.COMPLETE).document.doc_id
+        team.add(
+            f"The heron waits in shallow {water}.", filename=f"{water}.md", wait=WaitUntil.COMPLETE
+        ).document.doc_id
         for water in ("water", "waters")
     )
     [hit] = similar(services, SimilarCall(one)).hits

@@ -23,7 +23,7 @@ from directory_indexer.app import App
 from directory_indexer.collections import OpenCollection
 from directory_indexer.collections.backup import back_up
 from directory_indexer.collections.consistency_checks import document_findings, repair_documents
-from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.ingest import WaitUntil
 from directory_indexer.collections.restore import RestoreOptions, restore
 from directory_indexer.collections.search import scopes_of_collection
 from directory_indexer.config import load_config
@@ -41,7 +41,7 @@ from directory_indexer.core.rights import Right
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.registry.keys import Keys
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ def team(tmp_path: Path) -> Iterator[Team]:
                 name,
                 client_id=str(number),
                 sender_metadata={"tags": [name]},
-                wait=Wait.COMPLETE,
+                wait=WaitUntil.COMPLETE,
             )
     yield team
     team.close()
@@ -93,7 +93,7 @@ def contents(team: Team) -> dict[str, Any]:
         found[name] = (listed.description, listed.documents, listed.index.n_files, listed.index.n_chunks)
         for document in team.verbs.documents(name).documents:
             text = Path(team.verbs.original(name, document.doc_id).path).read_text(encoding="utf-8")
-            found[document.doc_id] = (document._replace(state=State.WORDS, message=""), text)
+            found[document.doc_id] = (document._replace(state=DocumentState.WORDS, message=""), text)
         hits = team.search("number ridge", name, mode=SearchMode.KEYWORD)
         found[f"hits of {name}"] = [(hit.text, round(hit.score, 5), hit.metadata) for hit in hits]
     found["keys"] = Keys(team.app.registry).all()
@@ -163,7 +163,7 @@ def test_everything_comes_back_elsewhere_without_being_embedded_again(team: Team
     assert contents(again) == before
     assert problems(again) == []
     assert again.embedder.embedded == []
-    assert [one.state for one in again.verbs.documents("birds").documents] == [State.COMPLETE] * 3
+    assert [one.state for one in again.verbs.documents("birds").documents] == [DocumentState.COMPLETE] * 3
     again.close()
 
 
@@ -229,7 +229,7 @@ def test_a_backup_that_is_made_while_documents_are_sent_fits_together(team: Team
         again = restored(tmp_path / f"backup{number}", tmp_path / f"restored{number}")
         complete(again)
         assert problems(again) == []
-        assert {one.state for one in again.verbs.documents("birds").documents} <= {State.COMPLETE}
+        assert {one.state for one in again.verbs.documents("birds").documents} <= {DocumentState.COMPLETE}
         assert len(again.search("number", "fish", mode=SearchMode.KEYWORD)) == 3
         again.close()
 
@@ -343,7 +343,7 @@ def test_vectors_on_a_server_are_made_again_and_those_of_before_stay(tmp_path: P
     try:
         team = Team(tmp_path / "data", **environ)
         team.collections.create("birds")
-        team.add("The heron of the pond.", "birds", wait=Wait.COMPLETE)
+        team.add("The heron of the pond.", "birds", wait=WaitUntil.COMPLETE)
         report = back_up(team.app, team.collections, tmp_path / "backup", report_progress=silent)
         assert not report.has_vectors
         again = restored(tmp_path / "backup", tmp_path / "other", environ=environ)

@@ -16,7 +16,7 @@ from directory_indexer.core.errors import NotIndexedError, VectorStoreError
 from directory_indexer.core.notes import Verdict
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import Effort, IndexOptions
-from directory_indexer.search.file_texts import Selection, Unit, read_text
+from directory_indexer.search.file_texts import Selection, SelectionUnit, read_text
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.cluster.catalogue import Catalogue
 from directory_indexer.storage.cluster.payloads import MANIFEST_ID
@@ -159,7 +159,7 @@ def test_the_text_of_a_file_and_parts_of_it_are_read_from_the_cluster(
     index, reader = unchanged
     path = file_path(str(index.root / "ops/keys.md"))
     with index.docstore.snapshot() as here, reader.catalogue.snapshot() as there:
-        for selection in (None, Selection(Unit.LINES, 2, 4), Selection(Unit.CHUNKS, 1, 1)):
+        for selection in (None, Selection(SelectionUnit.LINES, 2, 4), Selection(SelectionUnit.CHUNKS, 1, 1)):
             assert read_text(there, path, selection) == read_text(here, path, selection)
 
 
@@ -199,7 +199,7 @@ def test_vectors_that_come_later_are_found_by_meaning(tmp_path: Path) -> None:
     reader = index.reader()
     assert reader.words("lentils") == ["a.md"]
     assert reader.names("lentils", mode=SearchMode.SEMANTIC) == []
-    for _ in index.vectorizer.embed_pending():
+    for _ in index.vectorizer.embed_waiting():
         pass
     index.cluster.update()
     assert reader.names("lentils", mode=SearchMode.SEMANTIC) == ["a.md"]

@@ -9,7 +9,7 @@ import pytest
 from teams import Team
 
 from directory_indexer import collections as opened_module
-from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.ingest import WaitUntil
 from directory_indexer.collections.search import directories_of_named_scope, scopes_of_collection, search_collections
 from directory_indexer.core.errors import ConflictError, NotIndexedError, UsageError
 from directory_indexer.search.requests import SearchMode, SearchRequest
@@ -76,7 +76,7 @@ def test_an_unknown_collection_is_told_by_every_verb(team: Team) -> None:
 def test_nothing_is_left_of_a_deleted_collection(team: Team) -> None:
     for name in ("birds", "fish"):
         team.collections.create(name)
-        team.add(f"The {name} of the pond.", name, client_id="one", wait=Wait.COMPLETE)
+        team.add(f"The {name} of the pond.", name, client_id="one", wait=WaitUntil.COMPLETE)
     team.collections.delete("birds")
     assert places(team) == ["fish"]
     assert [path.name for path in (team.data_dir / "team").iterdir() if path.name.startswith("gone-")] == []
@@ -114,7 +114,7 @@ def test_one_model_serves_all(team: Team) -> None:
     team.app.embedders._build = lambda *given: loaded.append(given) or build(*given)  # type: ignore[func-returns-value]  # noqa: SLF001
     for name in ("birds", "fish", "trees"):
         team.collections.create(name)
-        team.add(f"The {name} of the pond.", name, wait=Wait.COMPLETE)
+        team.add(f"The {name} of the pond.", name, wait=WaitUntil.COMPLETE)
         assert len(team.search("pond", name)) == 1
     assert len(loaded) == 1
 
@@ -123,7 +123,7 @@ def test_few_collections_stay_open(team: Team, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(opened_module, "_MAX_OPEN", 2)
     for number in range(5):
         team.collections.create(f"c{number}")
-        team.add(f"The heron of pond {number}.", f"c{number}", wait=Wait.COMPLETE)
+        team.add(f"The heron of pond {number}.", f"c{number}", wait=WaitUntil.COMPLETE)
     assert team.collections._pool.count() == 2  # noqa: SLF001 - what is meant
     with team.collections.opened("c0") as first, team.collections.opened("c1"), team.collections.opened("c2"):
         assert len(team.search("heron", "c3")) == 1
@@ -152,7 +152,7 @@ def test_several_collections_are_searched_as_one(team: Team) -> None:
 @pytest.mark.parametrize("collection", ["birds", "default"])
 def test_the_place_of_the_originals_is_no_answer(team: Team, collection: str) -> None:
     team.collections.create("birds")
-    added = team.add("A heron.", collection, filename="heron.md", wait=Wait.COMPLETE)
+    added = team.add("A heron.", collection, filename="heron.md", wait=WaitUntil.COMPLETE)
     doc_id = added.document.doc_id
     for query in ("documents", collection, "collections", doc_id[:2], doc_id):
         hits = search_collections(team.collections, [collection], SearchRequest(query, only_good=False)).hits
@@ -162,8 +162,8 @@ def test_the_place_of_the_originals_is_no_answer(team: Team, collection: str) ->
 def test_what_is_weak_beside_the_best_of_all_is_left_out(team: Team) -> None:
     team.collections.create("birds")
     team.collections.create("fish")
-    team.add("The heron of the pond stands in the reeds and waits for carp.", "birds", wait=Wait.COMPLETE)
-    team.add("Roses, lilies, tulips and many other flowers grow beside the pond.", "fish", wait=Wait.COMPLETE)
+    team.add("The heron of the pond stands in the reeds and waits for carp.", "birds", wait=WaitUntil.COMPLETE)
+    team.add("Roses, lilies, tulips and many other flowers grow beside the pond.", "fish", wait=WaitUntil.COMPLETE)
     query = "heron pond reeds"
     assert {hit.collection for hit in team.search(query, "birds", "fish")} == {"birds", "fish"}
     request = SearchRequest(query, only_good=True)
@@ -185,7 +185,7 @@ def test_a_deletion_meanwhile_breaks_nobody(team: Team) -> None:
     """Readers of a collection that goes away end with an answer or with an error of ours."""
     team.collections.create("birds")
     for number in range(20):
-        team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.NONE)
+        team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=WaitUntil.NONE)
     with team.collections.opened("birds") as opened:
         opened.queue.make_keyword_searchable()
     outcomes: list[object] = []

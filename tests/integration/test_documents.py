@@ -19,7 +19,7 @@ from teams import SECRET, Team
 
 from directory_indexer.collections.background import IngestWorker
 from directory_indexer.collections.consistency_checks import repair_documents
-from directory_indexer.collections.ingest import DocumentIngest, Effect, IngestRequest, OnConflict, Wait
+from directory_indexer.collections.ingest import DocumentIngest, IngestEffect, IngestRequest, OnConflict, WaitUntil
 from directory_indexer.collections.originals import Originals
 from directory_indexer.core.errors import (
     ConflictError,
@@ -36,7 +36,7 @@ from directory_indexer.core.paths import os_path
 from directory_indexer.integrations.converting.fetching import FetchedContent
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.registry.documents import Documents
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,7 +66,7 @@ def originals(team: Team, collection: str = "birds") -> list[str]:
 
 def test_a_text_is_found_at_once_and_comes_back_as_it_was(team: Team) -> None:
     sent = team.add(HERON, "birds", client_id="heron", title="On herons")
-    assert (sent.effect, sent.document.state, sent.document.n_chunks) == (Effect.CREATED, State.WORDS, 1)
+    assert (sent.effect, sent.document.state, sent.document.n_chunks) == (IngestEffect.CREATED, DocumentState.WORDS, 1)
     (hit,) = team.search("heron", "birds", mode=SearchMode.KEYWORD)
     assert hit.sent is not None
     assert (hit.sent.doc_id, hit.collection, hit.facts.title) == (sent.document.doc_id, "birds", "On herons")
@@ -84,9 +84,9 @@ def test_a_file_is_kept_byte_for_byte(team: Team) -> None:
     content = packed.getvalue()
     pieces = [content[:10], content[10:]]
     sent = team.ingesting.add_file(
-        pieces, IngestRequest("birds", filename="box.zip", wait=Wait.COMPLETE, sender_metadata={"tag": "wader"})
+        pieces, IngestRequest("birds", filename="box.zip", wait=WaitUntil.COMPLETE, sender_metadata={"tag": "wader"})
     )
-    assert (sent.document.state, sent.document.n_chunks) == (State.COMPLETE, 1)
+    assert (sent.document.state, sent.document.n_chunks) == (DocumentState.COMPLETE, 1)
     with open(os_path(team.verbs.original("birds", sent.document.doc_id).path), "rb") as file:
         assert file.read() == content
     (hit,) = team.search("heron tag:wader", "birds")
@@ -96,11 +96,11 @@ def test_a_file_is_kept_byte_for_byte(team: Team) -> None:
 
 
 def test_the_same_again_replaces(team: Team) -> None:
-    first = team.add(HERON, "birds", client_id="one", wait=Wait.COMPLETE)
-    again = team.add(HERON, "birds", client_id="one", wait=Wait.COMPLETE)
-    assert (again.effect, again.document.version) == (Effect.UNCHANGED, 1)
-    other = team.add("The stork clatters.", "birds", client_id="one", wait=Wait.COMPLETE)
-    assert (other.effect, other.document.doc_id) == (Effect.REPLACED, first.document.doc_id)
+    first = team.add(HERON, "birds", client_id="one", wait=WaitUntil.COMPLETE)
+    again = team.add(HERON, "birds", client_id="one", wait=WaitUntil.COMPLETE)
+    assert (again.effect, again.document.version) == (IngestEffect.UNCHANGED, 1)
+    other = team.add("The stork clatters.", "birds", client_id="one", wait=WaitUntil.COMPLETE)
+    assert (other.effect, other.document.doc_id) == (IngestEffect.REPLACED, first.document.doc_id)
     assert other.document.added_at == first.document.added_at
     assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == []
     assert len(team.search("stork", "birds")) == len(originals(team)) == 1
@@ -120,7 +120,7 @@ def test_what_a_sender_says_can_be_searched_for_and_can_change_alone(team: Team)
     assert sent.document.sender_metadata() == said
     assert len(team.search("heron", "birds", metadata=(("author", "baker"), ("tag", "wader")))) == 1
     again = team.add(HERON, "birds", client_id="one", title="Grey ones", sender_metadata={"tags": ["fisher"]})
-    assert again.effect is Effect.REPLACED
+    assert again.effect is IngestEffect.REPLACED
     assert team.search("heron", "birds", metadata=(("tag", "wader"),)) == ()
     (hit,) = team.search("heron", "birds", metadata=(("tag", "fisher"),))
     assert hit.facts.title == "Grey ones"
@@ -136,7 +136,7 @@ def test_what_a_sender_says_can_be_searched_for_and_can_change_alone(team: Team)
     ],
 )
 def test_what_is_refused_changes_nothing(team: Team, text: str, reason: RefusalReason) -> None:
-    before = team.add(HERON, "birds", client_id="one", wait=Wait.COMPLETE).document
+    before = team.add(HERON, "birds", client_id="one", wait=WaitUntil.COMPLETE).document
     with pytest.raises(ContentRefusedError) as refused:
         team.add(text, "birds", client_id="one")
     assert refused.value.reason is reason
@@ -212,7 +212,7 @@ def test_a_file_that_cannot_be_read_is_refused(team: Team) -> None:
 )
 def test_no_file_name_leads_out_of_its_place_or_hides_a_document(team: Team, filename: str) -> None:
     sent = team.ingesting.add_file([HERON.encode()], IngestRequest("birds", filename=filename))
-    assert (sent.document.state, sent.document.filename) == (State.WORDS, filename)
+    assert (sent.document.state, sent.document.filename) == (DocumentState.WORDS, filename)
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
     (found,) = (path for path in documents.rglob("*") if path.is_file())
     assert found.parent == documents / sent.document.doc_id[:2] / sent.document.doc_id
@@ -238,8 +238,10 @@ def test_no_name_that_cannot_be_shown_is_taken(team: Team, filename: str) -> Non
         team.ingesting.add_file([HERON.encode()], IngestRequest("birds", filename=filename))
 
 
-@pytest.mark.parametrize(("wait", "state"), [(Wait.NONE, "queued"), (Wait.WORDS, "words"), (Wait.COMPLETE, "complete")])
-def test_a_document_can_be_seen_and_deleted_in_every_state(team: Team, wait: Wait, state: str) -> None:
+@pytest.mark.parametrize(
+    ("wait", "state"), [(WaitUntil.NONE, "queued"), (WaitUntil.WORDS, "words"), (WaitUntil.COMPLETE, "complete")]
+)
+def test_a_document_can_be_seen_and_deleted_in_every_state(team: Team, wait: WaitUntil, state: str) -> None:
     sent = team.add(HERON, "birds", client_id="one", wait=wait)
     assert sent.document.state == state
     assert [one.state for one in team.verbs.documents("birds").documents] == [state]
@@ -249,7 +251,7 @@ def test_a_document_can_be_seen_and_deleted_in_every_state(team: Team, wait: Wai
     with team.collections.opened("birds") as opened:
         opened.queue.make_keyword_searchable()
         opened.queue.complete()
-    if wait is not Wait.NONE:
+    if wait is not WaitUntil.NONE:
         assert team.names("heron", "birds") == []
     for verb in (team.verbs.document, team.verbs.original, team.verbs.delete, team.verbs.text):
         with pytest.raises(NotIndexedError):
@@ -266,7 +268,7 @@ def test_a_document_that_cannot_be_removed_yet_is_gone_for_everybody(team: Team)
         with pytest.raises(ConflictError):
             team.add(HERON, "birds", client_id="one")
         late = team.add("The stork clatters.", "birds", client_id="two", seconds=0)
-        assert late.document.state is State.QUEUED
+        assert late.document.state is DocumentState.QUEUED
     with team.collections.opened("birds") as opened:
         opened.queue.recover()
         opened.queue.make_keyword_searchable()
@@ -277,7 +279,7 @@ def test_a_document_that_cannot_be_removed_yet_is_gone_for_everybody(team: Team)
 def test_a_deleted_document_is_gone_for_assistants_while_others_write(team: Team) -> None:
     birds = ("whinchat", "stonechat")
     sent = [
-        team.add(f"# {bird}\n\nThe {bird} perches on gorse.\n", "birds", filename=f"{bird}.md", wait=Wait.COMPLETE)
+        team.add(f"# {bird}\n\nThe {bird} perches on gorse.\n", "birds", filename=f"{bird}.md", wait=WaitUntil.COMPLETE)
         for bird in birds
     ]
     gone, there = (team.search(bird, "birds", mode=SearchMode.KEYWORD)[0].path for bird in birds)
@@ -312,7 +314,7 @@ def test_a_deleted_document_is_gone_for_assistants_while_others_write(team: Team
 def test_what_is_there_can_be_kept_or_reported(team: Team) -> None:
     team.add(HERON, "birds", client_id="one")
     kept = team.add("Another text.", "birds", client_id="one", on_conflict=OnConflict.SKIP)
-    assert kept.effect is Effect.SKIPPED
+    assert kept.effect is IngestEffect.SKIPPED
     assert len(team.search("heron", "birds")) == 1
     with pytest.raises(ConflictError):
         team.add("Another text.", "birds", client_id="one", on_conflict=OnConflict.ERROR)
@@ -346,11 +348,11 @@ def test_an_address_is_fetched_kept_and_refreshed(team: Team) -> None:
     (hit,) = team.search("heron", "birds")
     assert hit.sent is not None
     assert hit.sent.url == url
-    assert team.ingesting.refresh("birds", document.doc_id).effect is Effect.UNCHANGED
+    assert team.ingesting.refresh("birds", document.doc_id).effect is IngestEffect.UNCHANGED
     assert team.asked[-1] == ('"v1"', "Mon")
     team.web[url] = FetchedContent(url, "birds.html", page.replace(b"heron", b"stork"), "text/html", '"v2"')
     again = team.ingesting.refresh("birds", document.doc_id)
-    assert (again.effect, again.document.doc_id, again.document.version) == (Effect.REPLACED, document.doc_id, 2)
+    assert (again.effect, again.document.doc_id, again.document.version) == (IngestEffect.REPLACED, document.doc_id, 2)
     assert team.names("stork", "birds", mode=SearchMode.KEYWORD) == ["birds.html"]
     assert team.names("heron", "birds", mode=SearchMode.KEYWORD) == []
 
@@ -404,7 +406,7 @@ def test_many_senders_at_once_lose_nothing_and_share_runs(team: Team) -> None:
     assert failures == []
     documents = team.verbs.documents("birds", limit=1000).documents
     assert len(documents) == 31
-    assert {one.state for one in documents} == {State.WORDS}
+    assert {one.state for one in documents} == {DocumentState.WORDS}
     for sender in range(5):
         for number in range(6):
             assert len(team.search(_word(sender, number), "birds", mode=SearchMode.KEYWORD)) == 1
@@ -514,7 +516,7 @@ def test_meaning_gives_way_to_words(team: Team) -> None:
         may_go_on.set()
         sending.join()
         background.join()
-    assert {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE}
+    assert {one.state for one in team.verbs.documents("birds").documents} == {DocumentState.COMPLETE}
     place = next(at for at, text in enumerate(team.embedder.embedded) if "stork" in text)
     assert place < len(team.embedder.embedded) - 1, "what is new does not wait for what is old"
 
@@ -530,7 +532,7 @@ def is_shared(path: Path) -> bool:
 def test_a_document_survives_a_new_index(team: Team) -> None:
     """What the index holds can be made again from originals and registry."""
     sent = team.add(
-        HERON, "birds", client_id="one", title="On herons", sender_metadata={"tags": ["wader"]}, wait=Wait.COMPLETE
+        HERON, "birds", client_id="one", title="On herons", sender_metadata={"tags": ["wader"]}, wait=WaitUntil.COMPLETE
     )
     documents = team.data_dir / "team" / "collections" / "birds" / "documents"
     with team.collections.opened("birds") as opened:
@@ -571,21 +573,21 @@ def test_a_disk_that_is_full_is_told_and_leaves_nothing_behind(team: Team) -> No
 
 
 def test_a_paused_document_goes_no_further_even_if_it_waited_for_its_turn(team: Team) -> None:
-    first, second = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
+    first, second = (team.add(f"The {name}.", "birds", client_id=name, wait=WaitUntil.NONE).document for name in "ab")
     team.verbs.pause(first, is_paused=True)
     background = IngestWorker(team.collections)
     background.start()
-    wait_until(lambda: team.verbs.document("birds", second.doc_id).state is State.COMPLETE)
-    assert team.verbs.document("birds", first.doc_id).state is State.QUEUED
+    wait_until(lambda: team.verbs.document("birds", second.doc_id).state is DocumentState.COMPLETE)
+    assert team.verbs.document("birds", first.doc_id).state is DocumentState.QUEUED
     team.verbs.pause(first, is_paused=False)
     background.enqueue("birds")
-    wait_until(lambda: team.verbs.document("birds", first.doc_id).state is State.COMPLETE)
+    wait_until(lambda: team.verbs.document("birds", first.doc_id).state is DocumentState.COMPLETE)
     background.stop()
     background.join()
 
 
 def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_later(team: Team) -> None:
-    one, other = (team.add(f"The {name}.", "birds", client_id=name, wait=Wait.NONE).document for name in "ab")
+    one, other = (team.add(f"The {name}.", "birds", client_id=name, wait=WaitUntil.NONE).document for name in "ab")
     with team.collections.opened("birds") as opened:
         with write_lock(opened.app.lock_path, wait=True) as lock:
             reader = threading.Thread(target=opened.queue.make_keyword_searchable)
@@ -593,19 +595,19 @@ def test_a_document_that_is_paused_or_replaced_while_others_write_is_left_to_lat
             wait_until(lambda: lock.is_wanted)
             team.verbs.pause(one, is_paused=True)
         reader.join()
-    assert team.verbs.document("birds", one.doc_id).state is State.QUEUED
-    assert team.verbs.document("birds", other.doc_id).state is State.WORDS
+    assert team.verbs.document("birds", one.doc_id).state is DocumentState.QUEUED
+    assert team.verbs.document("birds", other.doc_id).state is DocumentState.WORDS
 
 
 def test_what_nobody_waits_for_is_done_in_the_background(team: Team) -> None:
-    before = team.add(HERON, "birds", client_id="before", wait=Wait.NONE).document
+    before = team.add(HERON, "birds", client_id="before", wait=WaitUntil.NONE).document
     background = IngestWorker(team.collections)
     ingesting = DocumentIngest(team.collections, on_work=background.enqueue)
     background.start()
     after = ingesting.add_text(
-        "The stork clatters.", IngestRequest("birds", client_id="after", wait=Wait.NONE)
+        "The stork clatters.", IngestRequest("birds", client_id="after", wait=WaitUntil.NONE)
     ).document
-    wait_until(lambda: {one.state for one in team.verbs.documents("birds").documents} == {State.COMPLETE})
+    wait_until(lambda: {one.state for one in team.verbs.documents("birds").documents} == {DocumentState.COMPLETE})
     background.stop()
     background.join()
     assert {one.doc_id for one in team.verbs.documents("birds").documents} == {before.doc_id, after.doc_id}
@@ -623,12 +625,12 @@ def test_the_background_survives_a_provider_that_is_away(team: Team) -> None:
     background = IngestWorker(team.collections)
     ingesting = DocumentIngest(team.collections, on_work=background.enqueue)
     background.start()
-    document = ingesting.add_text(HERON, IngestRequest("birds", wait=Wait.WORDS)).document
-    assert document.state is State.WORDS
+    document = ingesting.add_text(HERON, IngestRequest("birds", wait=WaitUntil.WORDS)).document
+    assert document.state is DocumentState.WORDS
     assert told.wait(60)
     team.embedder.embed_documents = embed  # type: ignore[method-assign]
     background.enqueue("birds")
-    wait_until(lambda: team.verbs.document("birds", document.doc_id).state is State.COMPLETE)
+    wait_until(lambda: team.verbs.document("birds", document.doc_id).state is DocumentState.COMPLETE)
     background.stop()
     background.join()
 

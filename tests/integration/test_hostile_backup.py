@@ -18,7 +18,7 @@ from teams import Team
 
 from directory_indexer.collections.backup import back_up
 from directory_indexer.collections.consistency_checks import registry_findings, repair_documents, repair_registry
-from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.ingest import WaitUntil
 from directory_indexer.collections.restore import RestoreOptions, RestoreReport, restore
 from directory_indexer.core.errors import (
     ConsentNeededError,
@@ -50,7 +50,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     team.app.runs.indexer.index([str(notes)], options=IndexOptions(), listener=lambda _: None, stop_reason=lambda: None)
     team.collections.create("birds")
     for number in range(2):
-        team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=Wait.COMPLETE)
+        team.add(f"The heron of pond {number}.", "birds", client_id=str(number), wait=WaitUntil.COMPLETE)
     back_up(team.app, team.collections, place / "backup", report_progress=lambda _: None)
     team.close()
     return place / "backup"

@@ -136,7 +136,7 @@ def test_a_paused_run_over_the_whole_index_stays_paused_beside_one_over_a_part(i
 def test_a_paused_run_of_which_nothing_is_left_is_finished(index: Index) -> None:
     index.run(options=IndexOptions(wait=False, effort=Effort.NONE))
     run_id = paused_over(index, index.root)
-    list(index.vectorizer.embed_pending())
+    list(index.vectorizer.embed_waiting())
     index.run(notes_of(index))
     assert not paused(index)
     assert run_of(index, run_id).message == "nothing is left of it"
@@ -151,7 +151,7 @@ def test_a_paused_run_of_which_something_is_left_stays(index: Index, missing: st
             request = RunRequest(Verb.INDEX, [file_path(index.root)])
             transaction.pauses.put(transaction.runs.start(request, pid=1, host="here"))
     if missing != "vectors":
-        list(index.vectorizer.embed_pending())
+        list(index.vectorizer.embed_waiting())
     index.run(notes_of(index))
     assert len(paused(index)) == 1
 

@@ -11,7 +11,7 @@ import pytest
 
 from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.paths import file_path
-from directory_indexer.search.file_texts import Selection, Unit, read_text
+from directory_indexer.search.file_texts import Selection, SelectionUnit, read_text
 from directory_indexer.search.locators import outline_of_locator, parse_locator, resolve_selection
 from directory_indexer.server.mcp import count_json_tokens, record_to_object
 from directory_indexer.server.mcp.grep_outline import outline_within_budget
@@ -200,11 +200,11 @@ def test_a_hostile_heading_stays_on_its_line(index: Index) -> None:
     ("ending", "selection"),
     [
         ("", None),
-        (":2", Selection(Unit.LINES, 2, 2)),
-        (":2-3", Selection(Unit.LINES, 2, 3)),
-        ("@1", Selection(Unit.PAGES, 1, 1)),
-        ("#Next", Selection(Unit.LINES, 5, 7)),
-        ("#next", Selection(Unit.LINES, 5, 7)),
+        (":2", Selection(SelectionUnit.LINES, 2, 2)),
+        (":2-3", Selection(SelectionUnit.LINES, 2, 3)),
+        ("@1", Selection(SelectionUnit.PAGES, 1, 1)),
+        ("#Next", Selection(SelectionUnit.LINES, 5, 7)),
+        ("#next", Selection(SelectionUnit.LINES, 5, 7)),
     ],
 )
 def test_a_part_is_read_from_behind_the_name(index: Index, ending: str, selection: Selection | None) -> None:

@@ -19,7 +19,7 @@ from directory_indexer.core.errors import ExitCode
 from directory_indexer.core.paths import file_path
 from directory_indexer.indexing.options import IndexOptions
 from directory_indexer.ocr.engine_selection import OcrSettings
-from directory_indexer.search.file_texts import Selection, Unit, read_text
+from directory_indexer.search.file_texts import Selection, SelectionUnit, read_text
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.incomplete_files import ScanCounts
 from directory_indexer.storage.documents.runs import Outcome, Phase
@@ -195,9 +195,9 @@ def test_what_is_missing_of_a_text_is_said(index: Index) -> None:
     index.run(options=IndexOptions(wait=False, most_pages=0))
 
     assert unread(index, None) == (2, 3)
-    assert unread(index, Selection(Unit.PAGES, 1, 1)) == ()
-    assert unread(index, Selection(Unit.PAGES, 3, 9)) == (3,)
-    assert unread(index, Selection(Unit.LINES, 1, 1)) == (2, 3)
+    assert unread(index, Selection(SelectionUnit.PAGES, 1, 1)) == ()
+    assert unread(index, Selection(SelectionUnit.PAGES, 3, 9)) == (3,)
+    assert unread(index, Selection(SelectionUnit.LINES, 1, 1)) == (2, 3)
     assert index.searcher.search(index.request("zeppelin", mode=SearchMode.KEYWORD)).note_texts == (
         "missing here: 2 scanned pages that wait for OCR; dirindex status -v names them",
     )

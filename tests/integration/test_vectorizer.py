@@ -35,13 +35,13 @@ def test_a_place_that_another_text_has_taken_gives_no_vector_to_the_text_that_wa
             transaction.files.put(FileLocation(directory_id), parsed, recipe=1)
 
     cut("apple", "pear")
-    list(index.vectorizer.embed_pending())
+    list(index.vectorizer.embed_waiting())
     index.vectorizer.merger.merge_all()
     cut("ap", "ple", "pear")
     index.embedder.embedded.clear()
-    list(index.vectorizer.embed_pending(must_stop=lambda: bool(index.embedder.embedded)))
+    list(index.vectorizer.embed_waiting(must_stop=lambda: bool(index.embedder.embedded)))
     index.vectorizer.merger.merge_all()
-    list(index.vectorizer.embed_pending())
+    list(index.vectorizer.embed_waiting())
     index.vectorizer.merger.merge_all()
 
     with index.docstore.snapshot() as snapshot:

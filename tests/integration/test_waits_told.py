@@ -23,7 +23,7 @@ from directory_indexer.telemetry import spans
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from directory_indexer.storage.documents.embedding_queue import PendingChunk
+    from directory_indexer.storage.documents.embedding_queue import WaitingChunk
 
 
 class Waiting:
@@ -38,7 +38,7 @@ def test_requests_for_vectors_and_the_waits_between_them_are_parts_of_the_run() 
     with ProviderServer() as server, keeping() as kept:
         server.fail("status", status=429, times=2)
         embedder = server.embedder("openai", dimensions=16)
-        chunk: PendingChunk = Waiting()  # type: ignore[assignment]  # nothing else of it is looked at
+        chunk: WaitingChunk = Waiting()  # type: ignore[assignment]  # nothing else of it is looked at
         with spans.span("run"):
             batches = InFlightBatches(embedder)
             batches.submit([chunk])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from qdrant_servers import Server
 from teams import Team
 
-from directory_indexer.collections.ingest import Wait
+from directory_indexer.collections.ingest import WaitUntil
 from directory_indexer.core.errors import DirIndexError
 from directory_indexer.search.requests import SearchMode, SearchRequest
 from directory_indexer.storage.documents.files import ALL_FILES
@@ -42,7 +42,7 @@ def fill(team: Team, collection: str, texts: list[str], word: str) -> None:
             client_id=f"{word}{number}",
             title=f"About {word}",
             sender_metadata={"authors": [f"Dr. {word.title()}"], "tags": [word]},
-            wait=Wait.NONE,
+            wait=WaitUntil.NONE,
         )
     with team.collections.opened(collection) as opened:
         opened.queue.make_keyword_searchable()

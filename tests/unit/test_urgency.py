@@ -6,15 +6,16 @@ import pytest
 
 from directory_indexer.core.paths import FilePath
 from directory_indexer.indexing.embedding_batches import embedding_order
-from directory_indexer.storage.documents.embedding_queue import WaitingFile, WaitingRows
+from directory_indexer.storage.documents.embedding_queue import FileWithWaitingChunks, WaitingChunkRows
 
 
 def ordered(*files: tuple[str, str, int], asked: tuple[str, ...] = ()) -> list[str]:
     """Give the names in the order in which files of (name, kind, time) would be embedded, each of two chunks."""
     waiting = [
-        WaitingFile(number, FilePath(f"/r/{name}"), kind, time) for number, (name, kind, time) in enumerate(files)
+        FileWithWaitingChunks(number, FilePath(f"/r/{name}"), kind, time)
+        for number, (name, kind, time) in enumerate(files)
     ]
-    rows = WaitingRows(list(range(2 * len(files))), [row // 2 for row in range(2 * len(files))])
+    rows = WaitingChunkRows(list(range(2 * len(files))), [row // 2 for row in range(2 * len(files))])
     found = embedding_order(rows, waiting, {FilePath(f"/r/{name}") for name in asked})
     assert sorted(found) == rows.rows
     assert all(first + 1 == second and first % 2 == 0 for first, second in zip(found[::2], found[1::2], strict=True))
@@ -62,4 +63,4 @@ def test_a_name_that_only_resembles_is_no_sign(name: str) -> None:
 
 
 def test_nothing_waits() -> None:
-    assert embedding_order(WaitingRows([], []), []) == []
+    assert embedding_order(WaitingChunkRows([], []), []) == []

@@ -18,7 +18,7 @@ from directory_indexer.core.lazy import lazily
 with lazily:
     from directory_indexer.api.collections import Refusal, SentAnswers, sent_answer
     from directory_indexer.collections import Collections
-    from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, Wait
+    from directory_indexer.collections.ingest import DocumentIngest, IngestRequest, IngestResult, OnConflict, WaitUntil
     from directory_indexer.collections.originals import read_pieces
     from directory_indexer.text.reports import sent_lines
 
@@ -69,7 +69,7 @@ def add(call: AddCall) -> ExitCode:
         sender_metadata=_metadata(call.authors, call.tags, call.metadata_pairs),
         on_conflict=OnConflict(call.on_conflict),
         allows_secrets=call.allow_secrets,
-        wait=Wait.NONE,
+        wait=WaitUntil.NONE,
     )
     collections = Collections(open_app(call.config, call.data_dir, output))
     if call.create and call.collection:

@@ -33,11 +33,11 @@ with lazily:
     )
     from directory_indexer.collections import Collections
     from directory_indexer.collections.documents import DocumentOperations
-    from directory_indexer.collections.ingest import DocumentIngest, Wait
+    from directory_indexer.collections.ingest import DocumentIngest, WaitUntil
     from directory_indexer.collections.originals import open_original
     from directory_indexer.integrations.exporting import require_free, staged_file
-    from directory_indexer.search.file_texts import Selection, Unit
-    from directory_indexer.storage.registry.stored_documents import State
+    from directory_indexer.search.file_texts import Selection, SelectionUnit
+    from directory_indexer.storage.registry.stored_documents import DocumentState
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.reports import document_fact_lines, document_lines, sent_lines
 
@@ -65,7 +65,7 @@ def list_documents(call: ListDocumentsCall) -> None:
         call.collection or DEFAULT,
         cursor=call.cursor,
         limit=call.limit,
-        state=State(call.state) if call.state else None,
+        state=DocumentState(call.state) if call.state else None,
     )
     if call.as_json:
         output.data(json_pages.documents_json(page))
@@ -97,7 +97,7 @@ def get_document(call: GetDocumentCall) -> None:
         else:
             output.lines(document_fact_lines(entry))
         return
-    selection = Selection(Unit.LINES, *parse_range(call.lines, "--lines")) if call.lines else None
+    selection = Selection(SelectionUnit.LINES, *parse_range(call.lines, "--lines")) if call.lines else None
     file_text = operations.text(call.collection or DEFAULT, call.doc_id, selection)
     if call.as_json:
         output.data(json_pages.get_json(file_text))
@@ -170,7 +170,8 @@ def refresh_documents(call: RefreshDocumentsCall) -> ExitCode:
     collections = Collections(open_app(call.config, call.data_dir, output))
     ingest = DocumentIngest(collections, fetch=collections.fetch(allow_private=call.allow_private))
     sent = tuple(
-        sent_answer(ingest.refresh(call.collection or DEFAULT, doc_id, wait=Wait.COMPLETE)) for doc_id in call.doc_ids
+        sent_answer(ingest.refresh(call.collection or DEFAULT, doc_id, wait=WaitUntil.COMPLETE))
+        for doc_id in call.doc_ids
     )
     if call.as_json:
         output.record(SentAnswers(sent, ()))

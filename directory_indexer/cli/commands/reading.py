@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 with lazily:
     from directory_indexer.api.contents import OutlineList, outline_answer
-    from directory_indexer.search.file_texts import Selection, Unit, read_text
+    from directory_indexer.search.file_texts import Selection, SelectionUnit, read_text
     from directory_indexer.search.locators import outline_of, outline_of_locator, parse_locator, resolve_selection
     from directory_indexer.text import json_pages, results
     from directory_indexer.text.structure import folded_note, outline_lines, outline_within, unfolding_command
@@ -73,7 +73,7 @@ def _text(snapshot: "Snapshot", file: str, selection: "Selection | None") -> "Fi
 
 
 def _selection(*, chunks: str | None, lines: str | None, pages: str | None) -> "Selection | None":
-    units = ((Unit.CHUNKS, chunks), (Unit.LINES, lines), (Unit.PAGES, pages))
+    units = ((SelectionUnit.CHUNKS, chunks), (SelectionUnit.LINES, lines), (SelectionUnit.PAGES, pages))
     selections = [(unit, text) for unit, text in units if text is not None]
     if not selections:
         return None

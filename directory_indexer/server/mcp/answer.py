@@ -52,8 +52,8 @@ _MEDIA_TYPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A resource link of an answer; the size is known only where the resource is the file as it is."""
+class FileLink:
+    """A resource link to a file; its size is known only if the resource is the unchanged file."""
 
     uri: str
     name: str
@@ -62,7 +62,7 @@ class Link:
     modified: str | None
 
 
-def resource_links(answer: SearchAnswer, result: SearchResult) -> tuple[Link, ...]:
+def resource_links(answer: SearchAnswer, result: SearchResult) -> tuple[FileLink, ...]:
     """Return links to the files of the best hits of the default collection.
 
     An answer with room for only a part of one hit has no links.
@@ -79,10 +79,10 @@ def media_type(kind: str) -> str:
     return _MEDIA_TYPES.get(kind, PLAIN_TEXT)
 
 
-def _resource_link(hit: Hit) -> Link:
+def _resource_link(hit: Hit) -> FileLink:
     uri = resource_uri(FilePath(hit.path))
     is_verbatim = hit.facts.kind in _MEDIA_TYPES or hit.facts.kind in GROUPS["code"]
-    return Link(
+    return FileLink(
         uri=uri,
         name=uri.rpartition("/")[2],
         media_type=media_type(hit.facts.kind),
@@ -111,4 +111,4 @@ class Answer:
 
     text: str
     result: Result
-    links: tuple[Link, ...] = ()
+    links: tuple[FileLink, ...] = ()

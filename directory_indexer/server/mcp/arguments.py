@@ -20,7 +20,7 @@ from directory_indexer.core.errors import UsageError
 from directory_indexer.core.paths import invalid_character_in, well_formed
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
-from directory_indexer.search.requests import Order, SearchMode
+from directory_indexer.search.requests import SearchMode, SortOrder
 from directory_indexer.server.mcp import Budgets, record_schema
 
 _MAX_CURSOR_CHARS = 2000
@@ -149,9 +149,9 @@ class SearchCall(NamedTuple):
     again: Annotated[bool, "Repeat passages shown before.", Only.MODELS] = False
     full: Annotated[bool, "Give the whole passages, too, not excerpts alone.", Only.PROGRAMS] = False
     explain: Annotated[bool, "Say why each hit stands where it does.", Only.PROGRAMS] = False
-    sort: Annotated[Order, "In which order the best hits are answered: newest first, or by path.", Only.PROGRAMS] = (
-        Order.SCORE
-    )
+    sort: Annotated[
+        SortOrder, "In which order the best hits are answered: newest first, or by path.", Only.PROGRAMS
+    ] = SortOrder.SCORE
     max_tokens: Annotated[MaxTokens, Only.MODELS] = Budgets.SEARCH
     cursor: Cursor = ""
     prefix: Annotated[

@@ -14,7 +14,7 @@ from directory_indexer.core.errors import NotIndexedError
 from directory_indexer.core.files import DIRECTORY
 from directory_indexer.core.paths import FilePath, members_directory, prefix_of
 from directory_indexer.formats.document import FileFacts, Metadata
-from directory_indexer.search.file_texts import FileText, Selection, Unit, join_chunks, read_text
+from directory_indexer.search.file_texts import FileText, Selection, SelectionUnit, join_chunks, read_text
 from directory_indexer.search.requests import DiskChange
 from directory_indexer.server.mcp import (
     count_json_tokens,
@@ -46,14 +46,14 @@ def requested_selection(call: ContentArguments, lines: tuple[int, int | None] | 
     names_lines = (call.start_line, call.end_line) != (1, 0)
     if (bool(call.chunks), bool(call.pages), names_lines).count(True) > 1:
         raise ArgumentError("give one of chunks, pages and lines (start_line, end_line), not several")
-    for unit, text in ((Unit.CHUNKS, call.chunks), (Unit.PAGES, call.pages)):
+    for unit, text in ((SelectionUnit.CHUNKS, call.chunks), (SelectionUnit.PAGES, call.pages)):
         if text:
             return Selection(unit, *_parse_range(text, unit))
     if call.end_line and call.end_line < call.start_line:
         raise ArgumentError(f"end_line is {call.end_line} and start_line {call.start_line}; the end comes first")
     if lines and not names_lines:
-        return Selection(Unit.LINES, lines[0], lines[1] or _LAST_POSITION)
-    return Selection(Unit.LINES, call.start_line, call.end_line or _LAST_POSITION)
+        return Selection(SelectionUnit.LINES, lines[0], lines[1] or _LAST_POSITION)
+    return Selection(SelectionUnit.LINES, call.start_line, call.end_line or _LAST_POSITION)
 
 
 def fit_content_answer(file_text: FileText, *, max_tokens: int) -> TextAnswer:
@@ -149,7 +149,7 @@ def _fits_budget(answer: TextAnswer, max_tokens: int) -> bool:
     return fits_budget(answer, max_tokens, format_content)
 
 
-def _parse_range(text: str, unit: Unit) -> tuple[int, int]:
+def _parse_range(text: str, unit: SelectionUnit) -> tuple[int, int]:
     match = _RANGE_PATTERN.fullmatch(text.strip())
     if not match:
         raise ArgumentError(f'{unit} is \'{text}\'; write "3", "3-7" or "3-"')
@@ -182,7 +182,7 @@ def read_requested_content(snapshot: Snapshot, call: ContentArguments) -> FileTe
 
 def _list_directory(snapshot: Snapshot, directory: FilePath, call: ContentArguments) -> FileText:
     selection = requested_selection(call, None)
-    if selection.unit is not Unit.LINES:
+    if selection.unit is not SelectionUnit.LINES:
         raise ArgumentError(f"'{call.path}' is a directory, which has no {selection.unit}")
     names = _entry_names(snapshot, directory)
     if selection.first > len(names):

@@ -17,7 +17,7 @@ from directory_indexer.api.symbols import LocateAnswer, SymbolAnswer
 from directory_indexer.core.errors import BusyError
 from directory_indexer.core.rights import Right
 from directory_indexer.integrations.converting.converter import is_url
-from directory_indexer.server.index_jobs import Job, percent_done
+from directory_indexer.server.index_jobs import IndexJob, percent_done
 from directory_indexer.server.mcp import arguments
 from directory_indexer.server.mcp.answer import Answer, ServerAnswer
 from directory_indexer.server.mcp.index_tool import index_answer, is_ended
@@ -101,7 +101,7 @@ async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
         return await executor.run(Pool.WRITE, lambda: index_tool.pause(call, by=caller.origin))
     begin = index_tool.resume if call.action is arguments.IndexAction.RESUME else index_tool.start
     job = await executor.run(Pool.READ, lambda: begin(call))
-    if not isinstance(job, Job):
+    if not isinstance(job, IndexJob):
         return await _wait_for_run(caller, call, job)
     job.n_waiting += 1
     try:
@@ -114,7 +114,7 @@ async def index(caller: Caller, call: arguments.IndexCall) -> Answer:
         job.n_waiting -= 1
 
 
-async def _wait_for_run(caller: Caller, call: arguments.IndexCall, job: Job | RunRecord) -> Answer:
+async def _wait_for_run(caller: Caller, call: arguments.IndexCall, job: IndexJob | RunRecord) -> Answer:
     """Report progress until the run has ended or the time is up, then return its state."""
     deadline = anyio.current_time() + call.wait_seconds
     reported_percent = 0.0
@@ -122,7 +122,7 @@ async def _wait_for_run(caller: Caller, call: arguments.IndexCall, job: Job | Ru
     while True:
         result = await caller.executor.run(Pool.READ, lambda: jobs.run_state_of(job))
         if is_ended(result) or anyio.current_time() >= deadline:
-            if isinstance(job, Job):
+            if isinstance(job, IndexJob):
                 job.is_reported = is_ended(result)
             return index_answer(result)
         if percent_done(result) > reported_percent:

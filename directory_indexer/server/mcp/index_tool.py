@@ -14,7 +14,7 @@ from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, display, exact_text, file_path, lies_in, unquote_path
-from directory_indexer.server.index_jobs import ENDED_STATES, CollectionJobs, Job, run_covers
+from directory_indexer.server.index_jobs import ENDED_STATES, CollectionJobs, IndexJob, run_covers
 from directory_indexer.server.mcp.answer import Answer
 from directory_indexer.server.mcp.answer_text import format_run, run_within_budget
 from directory_indexer.server.mcp.arguments import IndexCall
@@ -37,7 +37,7 @@ class IndexActions:
         self._jobs = jobs
         self._allowed = tuple(allowed)
 
-    def start(self, call: IndexCall) -> Job | RunRecord:
+    def start(self, call: IndexCall) -> IndexJob | RunRecord:
         """Start a run, or join the one in progress."""
         with self._collections.opened(call.collection) as opened:
             with opened.app.docstore.snapshot() as snapshot:
@@ -62,7 +62,7 @@ class IndexActions:
             NotStoppableError: the run was started in a terminal.
         """
         directory = self._requested_directory(call)
-        stopped: list[Job | RunRecord] = [*self._jobs.jobs_of(call.collection).cancel_all(directory)]
+        stopped: list[IndexJob | RunRecord] = [*self._jobs.jobs_of(call.collection).cancel_all(directory)]
         if not stopped:
             # Its server may have exited, and nobody else could stop the run.
             running = self._require_running_run(call, directory)
@@ -84,7 +84,7 @@ class IndexActions:
             opened.app.runs.control.pause(running, by=by)
         return self._wait_until_ended(call, [running])
 
-    def resume(self, call: IndexCall) -> Job:
+    def resume(self, call: IndexCall) -> IndexJob:
         """Start a run that continues all paused runs.
 
         Raises:
@@ -116,7 +116,7 @@ class IndexActions:
             raise NoRunError("no index run is in progress there" if directory else "no index run is in progress")
         return running
 
-    def _wait_until_ended(self, call: IndexCall, stopped: Sequence[Job | RunRecord]) -> Answer:
+    def _wait_until_ended(self, call: IndexCall, stopped: Sequence[IndexJob | RunRecord]) -> Answer:
         jobs = self._jobs.jobs_of(call.collection)
         deadline = time.monotonic() + call.wait_seconds
         for job in stopped:

@@ -48,7 +48,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.server.background_model import BackgroundModel, ModelState
 from directory_indexer.server.lifecycle import CLUSTER_INSTRUCTIONS, INSTRUCTIONS, LISTING_TTL_MS, NAME, TITLE
 from directory_indexer.server.mcp import Budgets, clients, record_to_object
-from directory_indexer.server.mcp.answer import PLAIN_TEXT, Answer, Link, media_type
+from directory_indexer.server.mcp.answer import PLAIN_TEXT, Answer, FileLink, media_type
 from directory_indexer.server.mcp.arguments import (
     ArgumentError,
     ContentArguments,
@@ -340,7 +340,7 @@ def require_collection_access(grants_collection: Callable[[str], bool], call: An
             raise collection_not_found(name)
 
 
-def _resource_link(link: Link) -> ResourceLink:
+def _resource_link(link: FileLink) -> ResourceLink:
     return ResourceLink(
         uri=link.uri,
         name=link.name,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from directory_indexer.api import Only
-from directory_indexer.collections.ingest import OnConflict, Wait
+from directory_indexer.collections.ingest import OnConflict, WaitUntil
 from directory_indexer.config import DEFAULT
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.server.mcp import Budgets
@@ -52,7 +52,7 @@ SenderMetadata = Annotated[
 ]
 ConflictAction = Annotated[OnConflict, "What happens to an existing document with this id, name or URL."]
 AllowSecrets = Annotated[bool, "Mask secrets in the index and keep them in the original, instead of refusing them."]
-WaitFor = Annotated[Wait, "Answer when it is stored, keyword-searchable or fully indexed."]
+WaitFor = Annotated[WaitUntil, "Answer when it is stored, keyword-searchable or fully indexed."]
 WaitSeconds = Annotated[Number, "Answer after this many seconds in any case.", Field(ge=0, le=50)]
 
 
@@ -144,7 +144,7 @@ class RefreshCall(NamedTuple):
 
     doc_id: DocId
     collection: InCollection = DEFAULT
-    wait: WaitFor = Wait.WORDS
+    wait: WaitFor = WaitUntil.WORDS
     wait_seconds: WaitSeconds = 20
 
 
@@ -159,7 +159,7 @@ class IngestCall(NamedTuple):
     metadata: SenderMetadata = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: Annotated[ConflictAction, Only.PROGRAMS] = OnConflict.REPLACE
     allow_secrets: Annotated[AllowSecrets, Only.PROGRAMS] = False
-    wait: Annotated[WaitFor, Only.PROGRAMS] = Wait.WORDS
+    wait: Annotated[WaitFor, Only.PROGRAMS] = WaitUntil.WORDS
     wait_seconds: Annotated[WaitSeconds, Only.PROGRAMS] = 20
 
 
@@ -174,7 +174,7 @@ class UrlCall(NamedTuple):
     metadata: SenderMetadata = {}  # noqa: RUF012 - pydantic gives each call a copy
     on_conflict: Annotated[ConflictAction, Only.PROGRAMS] = OnConflict.REPLACE
     allow_secrets: Annotated[AllowSecrets, Only.PROGRAMS] = False
-    wait: Annotated[WaitFor, Only.PROGRAMS] = Wait.WORDS
+    wait: Annotated[WaitFor, Only.PROGRAMS] = WaitUntil.WORDS
     wait_seconds: Annotated[WaitSeconds, Only.PROGRAMS] = 20
 
 
@@ -190,7 +190,7 @@ class FileCall(NamedTuple):
     metadata: Annotated[str, "Extra metadata: a JSON object.", Field(max_length=16_384)] = ""
     on_conflict: ConflictAction = OnConflict.REPLACE
     allow_secrets: AllowSecrets = False
-    wait: WaitFor = Wait.WORDS
+    wait: WaitFor = WaitUntil.WORDS
     wait_seconds: WaitSeconds = 20
 
 
@@ -237,7 +237,7 @@ class OperationCall(NamedTuple):
     """An operation."""
 
     operation_id: _OperationId
-    wait: Annotated[Number, "Wait up to this many seconds for its end.", Field(ge=0, le=50)] = 0
+    wait: Annotated[Number, "WaitUntil up to this many seconds for its end.", Field(ge=0, le=50)] = 0
 
 
 class NamedOperationCall(NamedTuple):
@@ -318,7 +318,7 @@ class ChangesCall(NamedTuple):
     """A moment of the index that is known already."""
 
     moment: Annotated[str, "The moment in the previous answer.", Field(max_length=500)] = ""
-    wait: Annotated[Number, "Wait up to this many seconds for another moment.", Field(ge=0, le=50)] = 0
+    wait: Annotated[Number, "WaitUntil up to this many seconds for another moment.", Field(ge=0, le=50)] = 0
 
 
 class AddDirectoryCall(NamedTuple):

@@ -19,7 +19,7 @@ from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import ConflictError, NotIndexedError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath
-from directory_indexer.server.index_jobs import Job
+from directory_indexer.server.index_jobs import IndexJob
 from directory_indexer.server.mcp.arguments import IndexCall
 from directory_indexer.server.mcp.index_tool import is_ended
 from directory_indexer.server.mcp.tools import Tools
@@ -128,14 +128,14 @@ class IndexRuns:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._lock = threading.Lock()
-        self._started: OrderedDict[str, tuple[str, Job]] = OrderedDict()
+        self._started: OrderedDict[str, tuple[str, IndexJob]] = OrderedDict()
 
     def start(self, collection: str, path: str) -> OperationEntry:
         """Start a run, or join the one that covers it."""
         arguments = IndexCall(path, collection=collection)
         jobs = self._tools.jobs.jobs_of(collection)
         job = self._tools.index.start(arguments)
-        if isinstance(job, Job) and is_ended(jobs.run_state_of(job)):
+        if isinstance(job, IndexJob) and is_ended(jobs.run_state_of(job)):
             job.is_reported = True  # its outcome is not needed any more
             job = self._tools.index.start(arguments)
         return self._register_job(collection, job)
@@ -178,7 +178,7 @@ class IndexRuns:
         jobs = self._tools.jobs.jobs_of(collection)
         if is_ended(jobs.run_state_of(run)):
             raise RefusedError(OPERATION_HAS_ENDED)
-        if isinstance(run, Job):
+        if isinstance(run, IndexJob):
             jobs.cancel(run)
         else:
             with self._tools.collections.opened(collection) as opened:
@@ -199,7 +199,9 @@ class IndexRuns:
             raise RefusedError(OPERATION_HAS_ENDED)
         records = self._records(collection)
         record = (
-            next((record for record in records if run.is_job_of_run(record)), None) if isinstance(run, Job) else run
+            next((record for record in records if run.is_job_of_run(record)), None)
+            if isinstance(run, IndexJob)
+            else run
         )
         if record is None:
             raise ConflictError("this run has not begun yet", hint="cancel it, or pause it when it has")
@@ -219,8 +221,8 @@ class IndexRuns:
             raise ConflictError(f"the operation is {state}", hint="only paused operations can be resumed")
         return self._register_job(collection, self._tools.jobs.jobs_of(collection).resume())
 
-    def _register_job(self, collection: str, job: Job | RunRecord) -> OperationEntry:
-        if isinstance(job, Job):
+    def _register_job(self, collection: str, job: IndexJob | RunRecord) -> OperationEntry:
+        if isinstance(job, IndexJob):
             with self._lock:
                 self._started[job.id] = (collection, job)
                 while len(self._started) > _MAX_JOBS:
@@ -231,7 +233,7 @@ class IndexRuns:
         with self._tools.collections.opened(collection) as opened:
             return opened.app.status.runs(_MAX_RUNS)
 
-    def _find(self, collection: str, name: str) -> Job | RunRecord:
+    def _find(self, collection: str, name: str) -> IndexJob | RunRecord:
         of, job = self._started.get(name, ("", None))
         if job is not None and of == collection:
             return job
@@ -240,8 +242,8 @@ class IndexRuns:
             raise NotIndexedError(f"there is no operation '{operation_id(collection, name)}'")
         return record
 
-    def _entry(self, collection: str, run: Job | RunRecord) -> OperationEntry:
-        name = operation_id(collection, run.id if isinstance(run, Job) else _run_name(run))
+    def _entry(self, collection: str, run: IndexJob | RunRecord) -> OperationEntry:
+        name = operation_id(collection, run.id if isinstance(run, IndexJob) else _run_name(run))
         state: Run = self._tools.jobs.jobs_of(collection).run_state_of(run)
         public_state = state._replace(joined=None, counts=None, next_step=None)
         return run_entry(public_state, name=name, collection=collection, has_ended=is_ended(state))

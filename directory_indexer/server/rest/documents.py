@@ -28,7 +28,7 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import FilePath, lies_in
 from directory_indexer.formats.document import FileFacts
 from directory_indexer.formats.recognition import expected_kind
-from directory_indexer.search.file_texts import Selection, Unit, read_text
+from directory_indexer.search.file_texts import Selection, SelectionUnit, read_text
 from directory_indexer.server.mcp.content_answer import fit_content_answer
 from directory_indexer.server.middleware.request_context import Problem, RefusedError
 from directory_indexer.server.path_resolution import resolve_scope_directories
@@ -42,7 +42,7 @@ from directory_indexer.server.rest.arguments import (
     SentDocumentCall,
 )
 from directory_indexer.storage.documents.files import FileFilter
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 with lazily:
     from directory_indexer.collections import OpenCollection
@@ -132,7 +132,7 @@ def document_within_budget(services: Services, call: DocumentToolCall) -> TextAn
     Raises:
         NotIndexedError: there is no such file or document, or it has no text yet.
     """
-    selection = Selection(Unit.LINES, call.start_line, _LAST_POSITION)
+    selection = Selection(SelectionUnit.LINES, call.start_line, _LAST_POSITION)
     with services.collections.opened(call.collection) as opened, opened.app.visible.snapshot() as snapshot:
         text = read_text(snapshot, indexed_path(services, opened, snapshot, call.doc_id), selection)
     return fit_content_answer(text, max_tokens=call.max_tokens)
@@ -181,7 +181,7 @@ def _append_sent_documents(
 ) -> DocumentList:
     """Fill up a page with sent documents; a page that is full of files continues with them."""
     n_free = call.limit - len(facts)
-    state = None if call.state is ListedState.ANY else State(call.state)
+    state = None if call.state is ListedState.ANY else DocumentState(call.state)
     page = services.documents.documents(call.collection, cursor=after, limit=max(n_free, 1), state=state)
     if not n_free:
         return DocumentList(tuple(facts), _make_cursor(_DOCUMENTS_PART, after) if page.documents else None)
@@ -233,7 +233,7 @@ def _text_of_sent_document(
 
 
 def _requested_selection(call: DocumentCall) -> Selection | None:
-    units = ((Unit.LINES, call.lines), (Unit.PAGES, call.pages), (Unit.CHUNKS, call.chunks))
+    units = ((SelectionUnit.LINES, call.lines), (SelectionUnit.PAGES, call.pages), (SelectionUnit.CHUNKS, call.chunks))
     ranges = [(unit, text) for unit, text in units if text]
     if len(ranges) > 1:
         raise UsageError("give one of lines, pages and chunks")

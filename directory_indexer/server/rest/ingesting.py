@@ -12,7 +12,7 @@ from directory_indexer.api import HttpError, JsonObject
 from directory_indexer.api.collections import IngestAnswer, IngestLine, document_entry
 from directory_indexer.api.operations import Pool
 from directory_indexer.collections import collection_not_found
-from directory_indexer.collections.ingest import Effect, IngestRequest, IngestResult, Wait
+from directory_indexer.collections.ingest import IngestEffect, IngestRequest, IngestResult, WaitUntil
 from directory_indexer.collections.originals import read_pieces
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
@@ -34,7 +34,7 @@ from directory_indexer.server.rest import (
 from directory_indexer.server.rest.arguments import ConvertAndIngestCall, FileCall, IngestCall, RefreshCall, UrlCall
 from directory_indexer.server.rest.background import PATH, ingest_operation_name, operation_id
 from directory_indexer.server.rest.messages import lines_of_body, parse_object, problem_of_error, validate_call
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 
 with lazily:
     from typing import BinaryIO
@@ -44,9 +44,9 @@ _BATCH_LINES = 50
 """The number of lines that are indexed together."""
 
 _STATES_AFTER_WAITING = {
-    Wait.NONE: frozenset({State.COMPLETE, State.FAILED}),
-    Wait.WORDS: frozenset({State.WORDS, State.COMPLETE, State.FAILED}),
-    Wait.COMPLETE: frozenset({State.COMPLETE, State.FAILED}),
+    WaitUntil.NONE: frozenset({DocumentState.COMPLETE, DocumentState.FAILED}),
+    WaitUntil.WORDS: frozenset({DocumentState.WORDS, DocumentState.COMPLETE, DocumentState.FAILED}),
+    WaitUntil.COMPLETE: frozenset({DocumentState.COMPLETE, DocumentState.FAILED}),
 }
 """The document states that end the wait of a sender."""
 
@@ -139,7 +139,9 @@ async def _answer_lines(services: Services, operation: HttpOperation, file: Bina
 def _ingest_batch(services: Services, operation: HttpOperation, batch: Sequence[tuple[int, bytes]]) -> list[IngestLine]:
     """Ingest a batch of lines; all are stored before the batch is indexed."""
     stored = [(number, *_store_line(services, operation, line)) for number, line in batch]
-    for collection in {request.collection for _, _, request, _ in stored if request and request.wait is not Wait.NONE}:
+    for collection in {
+        request.collection for _, _, request, _ in stored if request and request.wait is not WaitUntil.NONE
+    }:
         services.ingesting.index_while_sender_waits(
             collection, _longest_waiting_request(request for _, _, request, _ in stored if request)
         )
@@ -153,7 +155,7 @@ def _store_line(
         call: IngestCall = validate_call(operation, parse_object(line))
         require_collection_access(operation, services.caller, call)
         request = _text_request(call)
-        return services.ingesting.add_text(call.text, request._replace(wait=Wait.NONE)), request, None
+        return services.ingesting.add_text(call.text, request._replace(wait=WaitUntil.NONE)), request, None
     except RefusedError as refused:
         return None, None, refused.problem.record()
     except DirIndexError as error:
@@ -233,11 +235,11 @@ def _require_one_origin(metadata: Mapping[str, Any], **own: str) -> None:
 def _reply_with_state(sent: IngestResult, request: IngestRequest) -> Reply:
     """Return the state of a document; the status is 202 if it has not reached the state that its sender waits for."""
     document = sent.document
-    is_done = document.state in _STATES_AFTER_WAITING[request.wait] or sent.effect is Effect.SKIPPED
-    is_pending = document.state in {State.QUEUED, State.WORDS}
+    is_done = document.state in _STATES_AFTER_WAITING[request.wait] or sent.effect is IngestEffect.SKIPPED
+    is_pending = document.state in {DocumentState.QUEUED, DocumentState.WORDS}
     operation = operation_id(document.collection, ingest_operation_name(document)) if is_pending else None
     answer = IngestAnswer(
-        status="failed" if document.state is State.FAILED else "success",
+        status="failed" if document.state is DocumentState.FAILED else "success",
         effect=sent.effect,
         doc_id=document.doc_id,
         state=document.state,
@@ -245,7 +247,7 @@ def _reply_with_state(sent: IngestResult, request: IngestRequest) -> Reply:
         document=document_entry(document),
         operation=operation,
     )
-    status = (_HTTP_CREATED if sent.effect is Effect.CREATED else _HTTP_OK) if is_done else _HTTP_ACCEPTED
+    status = (_HTTP_CREATED if sent.effect is IngestEffect.CREATED else _HTTP_OK) if is_done else _HTTP_ACCEPTED
     return Reply(answer, status, {} if is_done or operation is None else {"Location": f"{PATH}/{operation}"})
 
 

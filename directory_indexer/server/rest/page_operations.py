@@ -181,13 +181,13 @@ def preview_adding(services: Services, call: LookAtDirectoryCall) -> AddPreview:
         index_bytes=BYTES_PER_TEXT_BYTE * estimate_text_bytes(plan),
         free_bytes=shutil.disk_usage(services.collections.app.loaded.data_dir).free,
         redone=redone,
-        confirmation=services.confirmations.issue(Action.ADD, plan.directory),
+        confirmation=services.confirmations.issue(ConfirmedAction.ADD, plan.directory),
     )
 
 
 def add_directory(services: Services, call: AddDirectoryCall) -> Reply:
     """Start indexing a previewed directory."""
-    root = services.confirmations.redeem(Action.ADD, call.confirmation)
+    root = services.confirmations.redeem(ConfirmedAction.ADD, call.confirmation)
     entry = services.runs.add(root)
     return Reply(entry, _HTTP_ACCEPTED, {"Location": f"{PATH}/{entry.id}"})
 
@@ -203,7 +203,7 @@ def preview_forgetting(services: Services, call: LookAtForgettingCall) -> Forget
         directory = next((tracked for tracked in opened.app.status.report().directories if tracked.path == root), None)
     if directory is None:
         raise NotIndexedError(f"{display(root)} is not tracked")
-    confirmation = services.confirmations.issue(Action.FORGET, root)
+    confirmation = services.confirmations.issue(ConfirmedAction.FORGET, root)
     return ForgetPreview(root, directory.n_files, directory.n_chunks, directory.n_embedded, confirmation)
 
 
@@ -215,7 +215,7 @@ def forget_directory(services: Services, call: ForgetDirectoryCall) -> Forgotten
     """
     stop_at = time.monotonic() + _FORGET_SECONDS
     with services.collections.opened(DEFAULT) as opened:
-        root = services.confirmations.redeem(Action.FORGET, call.confirmation)
+        root = services.confirmations.redeem(ConfirmedAction.FORGET, call.confirmation)
         try:
             n_files = opened.app.runs.indexer.forget(
                 exact_text(root), stop_reason=lambda: Outcome.OUT_OF_TIME if time.monotonic() > stop_at else None
@@ -275,7 +275,7 @@ def near_misses_excluded_by_rules(services: Services, call: NearMissesCall) -> N
     return misses._replace(truncated=not scan.is_complete)
 
 
-class Action(StrEnum):
+class ConfirmedAction(StrEnum):
     """Actions that need a confirmation."""
 
     ADD = "add"
@@ -290,7 +290,7 @@ class Confirmations:
         self._lock = threading.Lock()
         self._pending: OrderedDict[str, _PendingAction] = OrderedDict()
 
-    def issue(self, action: Action, path: FilePath) -> str:
+    def issue(self, action: ConfirmedAction, path: FilePath) -> str:
         """Return a new token that confirms a previewed action."""
         confirmation = secrets.token_urlsafe(24)
         with self._lock:
@@ -299,7 +299,7 @@ class Confirmations:
                 self._pending.popitem(last=False)
         return confirmation
 
-    def redeem(self, action: Action, confirmation: str) -> FilePath:
+    def redeem(self, action: ConfirmedAction, confirmation: str) -> FilePath:
         """Consume a token, and return the directory of the confirmed action.
 
         Raises:
@@ -453,6 +453,6 @@ class _ExclusionScan:
 
 
 class _PendingAction(NamedTuple):
-    act: Action
+    act: ConfirmedAction
     path: FilePath
     expires_at: float

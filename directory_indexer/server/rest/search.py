@@ -25,7 +25,7 @@ from directory_indexer.server.path_resolution import resolve_scope_directories
 from directory_indexer.server.rest import Services
 from directory_indexer.server.rest.arguments import DirectoriesCall, NeighboursCall
 from directory_indexer.server.rest.documents import indexed_path
-from directory_indexer.storage.registry.stored_documents import State
+from directory_indexer.storage.registry.stored_documents import DocumentState
 from directory_indexer.text.structure import outline_within
 
 with lazily:
@@ -132,7 +132,7 @@ def _neighbour_entries(
         doc_id, name = ids.get(path), os.path.basename(path)
         if lies_in(path, own):
             document = sent.get(doc_id) if doc_id else None
-            if document is None or document.state is State.DELETING:
+            if document is None or document.state is DocumentState.DELETING:
                 continue
             name = document.filename
         yield _neighbour_entry(neighbour, doc_id or services.document_ids.id_of(opened.name, path), name)

@@ -131,7 +131,7 @@ class LedgerState(NamedTuple):
 
 
 class ClusterLedger:
-    """The ledger at `path`; only the holder of the write lock uses it."""
+    """The record of what the cluster index contains, a database at `path`; only the lock holder uses it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

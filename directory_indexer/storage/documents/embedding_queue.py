@@ -40,8 +40,8 @@ _IS_WAITING = "c.is_embedded = 0 AND c.id NOT IN (SELECT id FROM refused_chunks)
 _SELECT_PENDING_CHUNKS = f"SELECT {CHUNK_COLUMNS}, c.text_hash FROM {CHUNK_TABLES}"  # noqa: S608 - made of constants
 
 
-class PendingChunk(NamedTuple):
-    """A chunk that is searchable by keyword and waits for its vector."""
+class WaitingChunk(NamedTuple):
+    """A chunk that is searchable by keyword and has no vector yet."""
 
     id: int
     chunk_id: ChunkId
@@ -51,8 +51,8 @@ class PendingChunk(NamedTuple):
     embedding_text: str
 
 
-class WaitingFile(NamedTuple):
-    """A file with waiting chunks, and the facts that decide its priority."""
+class FileWithWaitingChunks(NamedTuple):
+    """A file with chunks that wait for a vector, and the facts that decide its priority."""
 
     id: int
     path: FilePath
@@ -60,7 +60,7 @@ class WaitingFile(NamedTuple):
     mtime_ns: int
 
 
-class WaitingRows(NamedTuple):
+class WaitingChunkRows(NamedTuple):
     """The rows of all waiting chunks in ascending order, each with the id of its file."""
 
     rows: list[int]
@@ -70,21 +70,21 @@ class WaitingRows(NamedTuple):
 class EmbeddingQueue(ScopedQueries):
     """The chunks of one snapshot that have no vector."""
 
-    def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingRows:
+    def rows(self, scope: IndexScope = WHOLE_INDEX) -> WaitingChunkRows:
         """Return the rows of all chunks without a vector."""
         condition, arguments = self._chunks_in(scope)
         query = f"SELECT c.id, c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition} ORDER BY c.id"  # noqa: S608
         rows = self._select(query, *arguments).fetchall()
-        return WaitingRows([row[0] for row in rows], [row[1] for row in rows])
+        return WaitingChunkRows([row[0] for row in rows], [row[1] for row in rows])
 
-    def files(self, scope: IndexScope = WHOLE_INDEX) -> list[WaitingFile]:
+    def files(self, scope: IndexScope = WHOLE_INDEX) -> list[FileWithWaitingChunks]:
         """Return the files that own chunks without a vector; a shared text's owner may lie outside the scope."""
         condition, arguments = self._chunks_in(scope)
         query = f"""SELECT id, path, kind, mtime_ns FROM files
             WHERE id IN (SELECT c.file_id FROM chunks c WHERE c.is_embedded = 0 AND {condition})"""  # noqa: S608
-        return list(map(WaitingFile._make, self._select(query, *arguments)))
+        return list(map(FileWithWaitingChunks._make, self._select(query, *arguments)))
 
-    def chunks(self, rows: Sequence[int]) -> list[PendingChunk]:
+    def chunks(self, rows: Sequence[int]) -> list[WaitingChunk]:
         """Return the chunks of these rows that have no vector, in the given order."""
         selected = self._rows_for(f"{_SELECT_PENDING_CHUNKS} WHERE c.id IN ({{}}) AND c.is_embedded = 0", rows)
         chunks = {row[0]: _pending_chunk(indexed_chunk(row), row[-1]) for row in selected}
@@ -98,7 +98,7 @@ class EmbeddingQueue(ScopedQueries):
             for row, stored, heading, path in self._rows_for(query, rows)
         }
 
-    def without_vector(self, chunk_ids: Iterable[ChunkId]) -> list[PendingChunk]:
+    def without_vector(self, chunk_ids: Iterable[ChunkId]) -> list[WaitingChunk]:
         """Return those of the chunks that have no vector, in the given order."""
         ids = list(chunk_ids)
         selected = self._rows_for(f"{_SELECT_PENDING_CHUNKS} WHERE c.chunk_id IN ({{}}) AND {_IS_WAITING}", ids)
@@ -152,8 +152,8 @@ class EmbeddingQueue(ScopedQueries):
         )
 
 
-def _pending_chunk(stored: IndexedChunk, text_hash: object) -> PendingChunk:
-    return PendingChunk(
+def _pending_chunk(stored: IndexedChunk, text_hash: object) -> WaitingChunk:
+    return WaitingChunk(
         id=stored.id,
         chunk_id=stored.chunk_id,
         path=stored.path,

@@ -147,7 +147,7 @@ class IncompleteFiles(SnapshotQueries):
         """
         return self._compute_once(f"gaps {' '.join(reasons)}", lambda: self._read_gaps(reasons))
 
-    def unfinished(self) -> tuple[FilePath, ...]:
+    def unfinished_directories(self) -> tuple[FilePath, ...]:
         """Return the tracked directories that no run has completed."""
         return tuple(self._values("SELECT path FROM directories WHERE completed_at IS NULL ORDER BY path"))
 

@@ -42,12 +42,12 @@ class PackedText(NamedTuple):
 class ChunkPrefilter(NamedTuple):
     """The FTS5 expressions of the chunks that may contain a matching line.
 
-    `whole` is matched against each chunk, `part` against chunks that share a line: it matches one of those that a line
-    spans. Chunks after `last_row` may contain anything.
+    `chunk_expression` is matched against each chunk, `line_part_expression` against chunks that share a line: it
+    matches one of those that a line spans. Chunks after `last_row` may contain anything.
     """
 
-    whole: str
-    part: str
+    chunk_expression: str
+    line_part_expression: str
     last_row: int = _NO_ROW
 
 

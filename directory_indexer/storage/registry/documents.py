@@ -28,15 +28,15 @@ from directory_indexer.storage.databases.stored_values import (
 from directory_indexer.storage.registry import Registry
 from directory_indexer.storage.registry.stored_documents import (
     COLUMNS,
+    DocumentProgress,
     DocumentSource,
-    Progress,
-    State,
+    DocumentState,
     StoredDocument,
     parse_document,
 )
 
 _SELECT: Final = f"SELECT {COLUMNS} FROM documents WHERE collection = ?"  # noqa: S608 - constants
-_STATES: Final = ", ".join(f"'{state}'" for state in State)
+_STATES: Final = ", ".join(f"'{state}'" for state in DocumentState)
 _SELECT_IS_DELETING: Final = "SELECT is_leaving FROM collections WHERE name = ?"
 
 
@@ -67,12 +67,12 @@ class Documents:
         """Return all documents, sorted by id."""
         return self._select_documents("ORDER BY doc_id")
 
-    def page(self, *, after: str = "", limit: int, state: State | None = None) -> list[StoredDocument]:
+    def page(self, *, after: str = "", limit: int, state: DocumentState | None = None) -> list[StoredDocument]:
         """Return the next documents after an id, sorted by id: those in a state, or all but those being deleted."""
         condition = "AND doc_id > ? AND iif(? IS NULL, state <> 'deleting', state = ?) ORDER BY doc_id LIMIT ?"
         return self._select_documents(condition, after, state, state, limit)
 
-    def in_state(self, *states: State, limit: int = -1) -> list[StoredDocument]:
+    def in_state(self, *states: DocumentState, limit: int = -1) -> list[StoredDocument]:
         """Return the documents in any of these states, in the order of their last change."""
         listed = ", ".join(f"'{state}'" for state in states)
         return self._select_documents(f"AND state IN ({listed}) ORDER BY changed_at, doc_id LIMIT ?", limit)
@@ -95,14 +95,14 @@ class Documents:
         ids = (parsed_id(doc_id) for (doc_id,) in self._registry.rows(query, self._collection))
         return [doc_id for doc_id in ids if doc_id]
 
-    def unfinished_states(self) -> frozenset[State]:
+    def unfinished_states(self) -> frozenset[DocumentState]:
         """Return the states in which documents wait for background work."""
         rows = self._registry.rows(
             """SELECT DISTINCT state FROM documents WHERE collection = ?
                AND (state = 'deleting' OR (state IN ('queued', 'words') AND NOT is_paused))""",
             self._collection,
         )
-        return frozenset(State(state) for (state,) in rows)  # limited by the condition
+        return frozenset(DocumentState(state) for (state,) in rows)  # limited by the condition
 
     def pause(self, doc_id: str, *, is_paused: bool) -> bool:
         """Pause or resume a document; return whether it is being indexed."""
@@ -110,10 +110,12 @@ class Documents:
             WHERE collection = ? AND doc_id = ? AND state IN ('queued', 'words')"""
         return self._registry.change(statement, is_paused, self._collection, doc_id) > 0
 
-    def counts(self) -> dict[State, int]:
+    def counts(self) -> dict[DocumentState, int]:
         """Return the number of documents by state."""
         query = f"SELECT state, count(*) FROM documents WHERE collection = ? AND state IN ({_STATES}) GROUP BY state"  # noqa: S608 - constants
-        return {State(state): n_documents for state, n_documents in self._registry.rows(query, self._collection)}
+        return {
+            DocumentState(state): n_documents for state, n_documents in self._registry.rows(query, self._collection)
+        }
 
     @contextlib.contextmanager
     def replacing(self, doc_id: str) -> Iterator[Replacement]:
@@ -130,7 +132,7 @@ class Documents:
                 )
             yield Replacement(connection, self._collection, doc_id)
 
-    def store_progress(self, progress: Sequence[Progress]) -> None:
+    def store_progress(self, progress: Sequence[DocumentProgress]) -> None:
         """Store the progress of documents, except those that were sent again or are being deleted."""
         rows = [
             (update.state, update.message, update.n_chunks, self._collection, update.doc_id, update.version)
@@ -214,7 +216,7 @@ class Replacement:
             if before.state in SEARCHABLE_STATES:
                 row = (*self._key, json.dumps(list(before), ensure_ascii=False))
                 self._connection.execute("INSERT OR REPLACE INTO replaced VALUES (?, ?, ?)", row)
-            elif before.state is not State.QUEUED:
+            elif before.state is not DocumentState.QUEUED:
                 self._connection.execute("DELETE FROM replaced WHERE collection = ? AND doc_id = ?", self._key)
         self._write(document)
         return document
@@ -224,7 +226,9 @@ class Replacement:
         assert self.before is not None  # noqa: S101 - the caller has checked both
         assert self.searchable is not None  # noqa: S101
         version = self.before.version
-        document = self.searchable._replace(version=version + 1, state=State.QUEUED, is_paused=False, cancelled=version)
+        document = self.searchable._replace(
+            version=version + 1, state=DocumentState.QUEUED, is_paused=False, cancelled=version
+        )
         self._write(document)
         return document
 
@@ -240,7 +244,7 @@ def parse_replaced_document(collection: str, doc_id: str, stored: object) -> Sto
     return document
 
 
-SEARCHABLE_STATES: Final = frozenset({State.WORDS, State.COMPLETE})
+SEARCHABLE_STATES: Final = frozenset({DocumentState.WORDS, DocumentState.COMPLETE})
 """The states in which a document is searchable."""
 
 _PLACEHOLDERS: Final = ", ".join("?" * len(StoredDocument._fields))

@@ -34,7 +34,7 @@ class DocumentSource(StrEnum):
     URL = "url"
 
 
-class State(StrEnum):
+class DocumentState(StrEnum):
     """The state of a document."""
 
     QUEUED = "queued"
@@ -73,7 +73,7 @@ class StoredDocument(NamedTuple):
 
     last_modified: str
     allows_secrets: bool
-    state: State
+    state: DocumentState
     message: str
     n_chunks: int
     n_masked: int
@@ -90,12 +90,12 @@ class StoredDocument(NamedTuple):
         return parse_mapping(self.metadata)
 
 
-class Progress(NamedTuple):
+class DocumentProgress(NamedTuple):
     """The progress of a version of a document."""
 
     doc_id: str
     version: int
-    state: State
+    state: DocumentState
     message: str = ""
     n_chunks: int = 0
 
@@ -111,7 +111,7 @@ def parse_document(row: Sequence[Any]) -> StoredDocument:
     document = parse_stored("documents", StoredDocument._make, row)
     return document._replace(
         source=DocumentSource(document.source),
-        state=State(document.state),
+        state=DocumentState(document.state),
         allows_secrets=bool(document.allows_secrets),
         is_paused=bool(document.is_paused),
     )
@@ -123,8 +123,8 @@ def repaired_document(row: Sequence[Any]) -> StoredDocument:
     damaged = {column for column, value in values.items() if not _is_valid(column, value)}
     defaults = {column: _DEFAULTS.get(column, kind()) for column, kind in _COLUMN_TYPES.items()}
     mended = {**values, **{column: defaults[column] for column in damaged - _IDENTITY_COLUMNS}}
-    if mended["state"] != State.DELETING:
-        mended["state"] = State.QUEUED
+    if mended["state"] != DocumentState.DELETING:
+        mended["state"] = DocumentState.QUEUED
     return parse_document(tuple(mended.values()))
 
 
@@ -174,7 +174,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], object]]] = {
     "doc_id": doc_id,
     "stored_name": is_stored_name,
     "source": DocumentSource,
-    "state": State,
+    "state": DocumentState,
     "metadata": lambda stored: len(parse_mapping(stored)) >= 0,
     "media_type": _MEDIA_TYPE.fullmatch,
     "content_hash": _HASH_PATTERN.fullmatch,
@@ -194,5 +194,5 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "media_type": "application/octet-stream",
     "content_hash": "0" * 32,
     "metadata": "{}",
-    "state": State.QUEUED,
+    "state": DocumentState.QUEUED,
 }

@@ -6,7 +6,7 @@ import pytest
 
 from directory_indexer.core.errors import ConflictError
 from directory_indexer.core.paths import FilePath
-from directory_indexer.server.rest.page_operations import CONFIRMATION_SECONDS, Action, Confirmations
+from directory_indexer.server.rest.page_operations import CONFIRMATION_SECONDS, Confirmations, ConfirmedAction
 
 ROOT = FilePath("/docs")
 
@@ -25,30 +25,33 @@ def world() -> World:
 
 
 def test_what_was_shown_may_be_confirmed_once(world: World) -> None:
-    shown = world.confirmations.issue(Action.ADD, ROOT)
-    assert world.confirmations.redeem(Action.ADD, shown) == ROOT
+    shown = world.confirmations.issue(ConfirmedAction.ADD, ROOT)
+    assert world.confirmations.redeem(ConfirmedAction.ADD, shown) == ROOT
     with pytest.raises(ConflictError):
-        world.confirmations.redeem(Action.ADD, shown)
+        world.confirmations.redeem(ConfirmedAction.ADD, shown)
 
 
 def test_a_confirmation_is_good_for_what_was_shown_alone(world: World) -> None:
-    shown = world.confirmations.issue(Action.ADD, ROOT)
+    shown = world.confirmations.issue(ConfirmedAction.ADD, ROOT)
     with pytest.raises(ConflictError):
-        world.confirmations.redeem(Action.FORGET, shown)
+        world.confirmations.redeem(ConfirmedAction.FORGET, shown)
 
 
 def test_a_confirmation_is_good_for_some_time(world: World) -> None:
-    one, other = world.confirmations.issue(Action.ADD, ROOT), world.confirmations.issue(Action.ADD, ROOT)
+    one, other = (
+        world.confirmations.issue(ConfirmedAction.ADD, ROOT),
+        world.confirmations.issue(ConfirmedAction.ADD, ROOT),
+    )
     world.now = CONFIRMATION_SECONDS
-    assert world.confirmations.redeem(Action.ADD, one)
+    assert world.confirmations.redeem(ConfirmedAction.ADD, one)
     world.now += 1
     with pytest.raises(ConflictError, match="expired"):
-        world.confirmations.redeem(Action.ADD, other)
+        world.confirmations.redeem(ConfirmedAction.ADD, other)
 
 
 def test_those_never_used_do_not_pile_up(world: World) -> None:
-    first = world.confirmations.issue(Action.ADD, ROOT)
-    last = [world.confirmations.issue(Action.ADD, ROOT) for _ in range(100)][-1]
+    first = world.confirmations.issue(ConfirmedAction.ADD, ROOT)
+    last = [world.confirmations.issue(ConfirmedAction.ADD, ROOT) for _ in range(100)][-1]
     with pytest.raises(ConflictError):
-        world.confirmations.redeem(Action.ADD, first)
-    assert world.confirmations.redeem(Action.ADD, last) == ROOT
+        world.confirmations.redeem(ConfirmedAction.ADD, first)
+    assert world.confirmations.redeem(ConfirmedAction.ADD, last) == ROOT

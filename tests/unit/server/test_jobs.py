@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from directory_indexer.core.paths import FilePath
-from directory_indexer.server.index_jobs import Job, percent_done, run_covers, run_state
+from directory_indexer.server.index_jobs import IndexJob, percent_done, run_covers, run_state
 from directory_indexer.storage.documents.runs import Outcome, Phase, RunProgress, RunRecord, Verb
 
 RUN = RunRecord(
@@ -49,7 +49,7 @@ def test_the_directories_of_a_run_are_told_one_by_one() -> None:
 
 def test_a_run_of_another_process_that_had_the_same_number_is_not_that_of_a_job() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process, io.BytesIO() as pipe:
-        job = Job((FilePath("/a/docs"),), process, pipe, pipe)
+        job = IndexJob((FilePath("/a/docs"),), process, pipe, pipe)
         mine = RUN._replace(pid=process.pid, host=socket.gethostname(), started_at=job.started_at)
         assert job.is_job_of_run(mine)
         assert not job.is_job_of_run(mine._replace(started_at=job.started_at - 3600))

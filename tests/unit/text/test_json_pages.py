@@ -41,7 +41,7 @@ from directory_indexer.api.reports import (
 from directory_indexer.api.symbols import locate_answer, symbol_answer
 from directory_indexer.chunking.chunks import Chunk
 from directory_indexer.collections.documents import DocumentPage
-from directory_indexer.collections.ingest import Effect, IngestResult
+from directory_indexer.collections.ingest import IngestEffect, IngestResult
 from directory_indexer.config import CollectionName
 from directory_indexer.core.errors import ConfigError
 from directory_indexer.core.files import FileFailure, PageKey, Scan, SkippedFile, SkipReason, Stage
@@ -56,13 +56,18 @@ from directory_indexer.matching import PatternOptions
 from directory_indexer.search.file_texts import FileText
 from directory_indexer.search.grep import FileMatches, GrepLine, GrepRequest
 from directory_indexer.search.issue_localisation import LocateResult, Spot
-from directory_indexer.search.outlines import Entry, Outline
+from directory_indexer.search.outlines import Outline, OutlineItem
 from directory_indexer.search.requests import Hit, SearchResult
 from directory_indexer.search.symbol_source import Definition
 from directory_indexer.search.symbols import Caller, DefinitionLocation, SymbolResult, Use, Uses, symbol_request
 from directory_indexer.storage.documents.runs import Outcome
 from directory_indexer.storage.registry.keys import Key
-from directory_indexer.storage.registry.stored_documents import DocumentSource, State, StoredDocument, StoredName
+from directory_indexer.storage.registry.stored_documents import (
+    DocumentSource,
+    DocumentState,
+    StoredDocument,
+    StoredName,
+)
 from directory_indexer.text.formatting import PathStyle, plain
 from directory_indexer.text.index_reports import index_lines
 from directory_indexer.text.json_pages import (
@@ -132,7 +137,7 @@ def _located() -> LocateResult:
 
 def _outline() -> Outline:
     path = file_path("/home/ann/notes/handbook.md")
-    entries = (Entry("Handbook", 0, 61, 1, 9, n_folded=2),)
+    entries = (OutlineItem("Handbook", 0, 61, 1, 9, n_folded=2),)
     return Outline(path, FileFacts("markdown", "Handbook"), 61, entries, n_lines=9, n_chunks=1)
 
 
@@ -213,7 +218,7 @@ SENT = StoredDocument(
     etag="",
     last_modified="",
     allows_secrets=False,
-    state=State.COMPLETE,
+    state=DocumentState.COMPLETE,
     message="",
     n_chunks=3,
     n_masked=0,
@@ -239,7 +244,7 @@ def _of_a_team() -> dict[str, str]:
     scopes = {"work": [file_path("/home/ann/notes"), file_path("/home/ann/letters")]}
     records: dict[str, tuple[Any, ...]] = {
         "collection list": CollectionsAnswer((collection,)),
-        "add": SentAnswers((sent_answer(IngestResult(SENT, Effect.REPLACED)),), (refusal,)),
+        "add": SentAnswers((sent_answer(IngestResult(SENT, IngestEffect.REPLACED)),), (refusal,)),
         "documents list": documents_answer(DocumentPage((SENT,), SENT.doc_id)),
         "documents get": document_entry(SENT),
         "documents delete": DeletedAnswer((SENT.doc_id,)),
