@@ -93,7 +93,7 @@ class _Stores(VectorStores):
     def place(self) -> VectorPlace:
         return self._index.vectorstore.place
 
-    def of(self, vector_set: VectorSet) -> VectorStore:
+    def store_of(self, vector_set: VectorSet) -> VectorStore:
         return self._index.store_of(vector_set)
 
 

@@ -75,7 +75,7 @@ class OcrCache(NamedTuple):
     """The pages that were read, in the database at a path; a recipe names an engine, its version and its settings.
 
     Raises:
-        PageCacheError: from every method but `get`, `done` and `summary`, when the database cannot be written.
+        PageCacheError: from all methods but `get`, `finished_pages` and `summary`, if the database cannot be written.
     """
 
     path: Path

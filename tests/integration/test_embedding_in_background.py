@@ -37,7 +37,7 @@ index = Index(root / "docs", root / "data")
 def background():
     return BackgroundThrottle(index.docstore.path, min_percent=30, battery=lambda: battery_percent(root / "power"))
 index.indexer
-index.app.policies.index = index.app.policies.index._replace(background=background)
+index.app.policies.index = index.app.policies.index._replace(background_throttle=background)
 vars(index.app.runs).pop("indexer")
 report = index.app.runs.indexer.index([], options=IndexOptions(waiting_only=True, effort=Effort.BACKGROUND),
     listener=lambda _: None, stop_reason=lambda: None)

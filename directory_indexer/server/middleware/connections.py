@@ -29,8 +29,8 @@ with lazily:
 class Timeouts(NamedTuple):
     """The timeouts of the head of a request, of its body, and of reading a response.
 
-    Each `body_bytes_a_second` bytes of a body extend its timeout by a second. A client that gets a response before its
-    request is complete has `linger_seconds` to read it; meanwhile at most `linger_bytes` of the rest are accepted.
+    Each `body_bytes_per_second` bytes of a body extend its timeout by a second. A client that gets a response before
+    its request is complete has `linger_seconds` to read it; meanwhile at most `linger_bytes` of the rest are accepted.
     """
 
     head_seconds: float = 5

@@ -28,9 +28,9 @@ request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", d
 class Route(NamedTuple):
     """The route of a request: its path template, the right that it requires, and its limits.
 
-    `template` is the path with placeholders, `needs` the right that a key must have; None where no key is needed.
-    `collection` is the collection of the route, where that does not depend on arguments. The Host header of a probe is
-    not checked, since probes do not know the name. A stream lasts as long as the client stays connected.
+    `path_template` is the path with placeholders, `required_right` the right that a key must have; None where no key is
+    needed. `collection` is the collection of the route, where that does not depend on arguments. The Host header of a
+    probe is not checked, since probes do not know the name. A stream lasts as long as the client stays connected.
     """
 
     path_template: str
@@ -111,8 +111,8 @@ def choose_request_id(client_id: str) -> str:
 class Problem(NamedTuple):
     """An error response; `error` is a code for programs, `detail` a sentence for people.
 
-    `retry_seconds` is the Retry-After header, `allowed` the Allow header; `closes` means that the connection cannot be
-    reused.
+    `retry_seconds` is the Retry-After header, `allowed` the Allow header; `closes_connection` means that the connection
+    cannot be reused.
     """
 
     status: int

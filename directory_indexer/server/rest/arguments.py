@@ -237,7 +237,7 @@ class OperationCall(NamedTuple):
     """An operation."""
 
     operation_id: _OperationId
-    wait: Annotated[Number, "WaitUntil up to this many seconds for its end.", Field(ge=0, le=50)] = 0
+    wait: Annotated[Number, "Wait up to this many seconds for its end.", Field(ge=0, le=50)] = 0
 
 
 class NamedOperationCall(NamedTuple):
@@ -318,7 +318,7 @@ class ChangesCall(NamedTuple):
     """A moment of the index that is known already."""
 
     moment: Annotated[str, "The moment in the previous answer.", Field(max_length=500)] = ""
-    wait: Annotated[Number, "WaitUntil up to this many seconds for another moment.", Field(ge=0, le=50)] = 0
+    wait: Annotated[Number, "Wait up to this many seconds for another moment.", Field(ge=0, le=50)] = 0
 
 
 class AddDirectoryCall(NamedTuple):

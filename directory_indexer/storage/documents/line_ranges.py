@@ -138,11 +138,11 @@ _SELECT_CHUNKS = """SELECT c.file_id, c.start_line, c.start_char, c.end_char, c.
 
 _SHARES_A_LINE = "EXISTS (SELECT 1 FROM chunks n WHERE n.id IN (f.rowid, f.rowid + 1) AND n.line_cut > 0)"
 _SELECT_WITH_WORDS = """
-    SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH :whole
+    SELECT rowid AS id FROM chunks_fts WHERE chunks_fts MATCH :chunk_expression
     UNION SELECT id FROM chunks WHERE id > :last_row
 """
 _SELECT_CANDIDATES = f"""{_SELECT_WITH_WORDS}
-    UNION SELECT rowid FROM chunks_fts f WHERE chunks_fts MATCH :part AND {_SHARES_A_LINE}
+    UNION SELECT rowid FROM chunks_fts f WHERE chunks_fts MATCH :line_part_expression AND {_SHARES_A_LINE}
     UNION SELECT id FROM chunks WHERE line_cut = 2
     UNION SELECT id - 1 FROM chunks WHERE line_cut = 2
 """  # noqa: S608 - made of constants

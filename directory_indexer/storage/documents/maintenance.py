@@ -114,7 +114,7 @@ class DatabaseMaintenance:
     def compact(self) -> None:
         """Rewrite the database without removed content, so that none of it stays on disk.
 
-        Damaged databases that were set aside and files of killed processes are removed, too. `left_behind`
+        Damaged databases that were set aside and files of killed processes are removed, too. `residue_warnings`
         reports what could not be removed.
         """
         with self._open_connection() as connection:
