@@ -357,11 +357,11 @@ class EmbeddingPhase:
         n_texts = static_vectors.n_texts_to_learn()
         if not n_texts:
             return
-        before, turn = state.progress, WriteTurn(state.run)
-        state.show(chunks_done=0, chunks_total=n_texts)
-        for n_embedded in static_vectors.improve(n_texts, must_stop=turn.must_stop):
-            state.show(chunks_done=state.progress.chunks_done + n_embedded)
-            while throttle.must_pause() and not turn.must_stop():
+        before, slot = state.progress, WriteSlot(state.run)
+        state.publish(chunks_done=0, chunks_total=n_texts)
+        for n_embedded in static_vectors.improve(n_texts, must_stop=slot.must_stop):
+            state.publish(chunks_done=state.progress.chunks_done + n_embedded)
+            while throttle.must_pause() and not slot.must_stop():
                 throttle.sleep()
         state.progress = before
 
