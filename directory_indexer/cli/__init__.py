@@ -22,7 +22,7 @@ from directory_indexer.core.errors import DirIndexError, ExitCode, UnavailableEr
 from directory_indexer.core.isolation import GC_THRESHOLD
 from directory_indexer.core.kept_files import file_mode, keep_private
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import invalid_character_in, well_formed
+from directory_indexer.core.paths import describe_invalid_character, well_formed
 from directory_indexer.telemetry import spans
 
 with lazily:
@@ -135,7 +135,7 @@ def _require_valid_characters(arguments: Iterable[str]) -> None:
         UsageError: an argument holds one.
     """
     for argument in arguments:
-        if invalid := invalid_character_in(argument, is_from_system=True):
+        if invalid := describe_invalid_character(argument, is_from_system=True):
             start = well_formed(argument[:_MAX_SHOWN_CHARS])
             raise UsageError(f"the argument '{start}' contains {invalid}", hint="write it without that character")
 

@@ -29,7 +29,7 @@ from directory_indexer.config import (
 from directory_indexer.core.errors import ConflictError, NotIndexedError, StoreError, UsageError
 from directory_indexer.core.kept_files import directory_mode
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.core.paths import describe_invalid_character
 from directory_indexer.storage.documents.statistics import IndexSummary
 
 with lazily:
@@ -326,7 +326,7 @@ class OpenCollections:
 
 
 def _require_description(description: str) -> None:
-    if invalid := invalid_character_in(description):
+    if invalid := describe_invalid_character(description):
         raise UsageError(f"the description contains {invalid}", hint="write it in UTF-8")
     if len(description) > _MAX_DESCRIPTION:
         raise UsageError(f"the description has more than {_MAX_DESCRIPTION:,} characters", hint="give a shorter one")

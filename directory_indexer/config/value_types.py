@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.core.paths import describe_invalid_character
 
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
@@ -71,7 +71,7 @@ class ValueType:
 
     def issues(self, value: object) -> Iterator[ValidationIssue]:
         """Yield the validation errors of a value."""
-        if isinstance(value, str | Path) and invalid_character_in(str(value), is_from_system=True):
+        if isinstance(value, str | Path) and describe_invalid_character(str(value), is_from_system=True):
             yield ValidationIssue("must not contain NUL or an unpaired surrogate", value)
         elif not (value is None and self._nullable) and (message := self._error(value)):
             yield ValidationIssue(message, value)

@@ -136,7 +136,7 @@ def without_line_number(text: str) -> str:
     return match["path"] if match else text
 
 
-def invalid_character_in(text: str, *, is_from_system: bool = False) -> str:
+def describe_invalid_character(text: str, *, is_from_system: bool = False) -> str:
     """Return what makes a text invalid as an argument, in words; "" if nothing does.
 
     A text from the system may contain the surrogates by which Python decodes invalid Unicode in names.

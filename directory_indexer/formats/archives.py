@@ -43,9 +43,9 @@ _PACKAGE_MEMBERS: Final = (b"META-INF/", b"AndroidManifest.xml", b"classes.dex",
 """First members of packages that are programs, or documents of a format that has no row."""
 
 
-def is_zip(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_zip(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a plain ZIP archive, and not a package."""
-    return head.startswith(ZIP_HEADER) and (is_named or not head[30:].startswith(_PACKAGE_MEMBERS))
+    return head.startswith(ZIP_HEADER) and (has_extension or not head[30:].startswith(_PACKAGE_MEMBERS))
 
 
 def open_zip(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`
@@ -148,9 +148,9 @@ _MAX_SECONDS: Final = 1 << 33
 _CHECKSUM: Final = slice(148, 156)
 
 
-def is_tar(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_tar(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a tar archive: old ones have no magic, but a checksum."""
-    return head.startswith(b"ustar", _MAGIC_AT) or (is_named and _has_checksum(head[:_BLOCK_BYTES]))
+    return head.startswith(b"ustar", _MAGIC_AT) or (has_extension and _has_checksum(head[:_BLOCK_BYTES]))
 
 
 def is_gzip(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -193,7 +193,7 @@ def open_compressed(file: BinaryIO, unpack: Callable[[], io.BufferedIOBase], bud
     packed_bytes = file.seek(0, io.SEEK_END)
     file.seek(0)
     with unpack() as stream:
-        is_archive = is_tar(_read_first_block(stream), is_named=True)
+        is_archive = is_tar(_read_first_block(stream), has_extension=True)
     file.seek(0)
     if is_archive:
         # All that is decompressed counts, whether it is read as a member or not; so members are not counted again.

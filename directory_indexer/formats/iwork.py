@@ -24,9 +24,9 @@ with lazily:
     from directory_indexer.formats.pdf.reader import extract_pdf
 
 
-def is_iwork(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_iwork(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a document of Pages, Numbers or Keynote, which its parts do not distinguish."""
-    return is_named and head.startswith(b"PK\3\4")
+    return has_extension and head.startswith(b"PK\3\4")
 
 
 def extract_iwork(content: bytes, kind: str, budget: Budget) -> Document:

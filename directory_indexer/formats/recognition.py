@@ -67,8 +67,8 @@ def _binary_kind(name: str, head: bytes) -> str | None:
     if not (_is_named_as_binary(name) or any(head.startswith(headers, at) for at, headers in _BINARY_HEADERS.items())):
         return None
     for kind, suffixes, names, header, header_at, sniff in _BINARY:
-        is_named = name.endswith(suffixes) or name in names
-        if (is_named or head.startswith(header, header_at)) and sniff(head, is_named):
+        has_extension = name.endswith(suffixes) or name in names
+        if (has_extension or head.startswith(header, header_at)) and sniff(head, has_extension):
             return kind
     return None
 

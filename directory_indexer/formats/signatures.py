@@ -162,9 +162,9 @@ def _holds(form: bytes, container: bytes) -> Callable[[bytes, bool], bool]:
     return lambda head, _: head.startswith(container) and head.startswith(form, 8)
 
 
-def is_mp3(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_mp3(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is MPEG audio, which begins with tags, or with a frame that other bytes resemble."""
-    return head.startswith(b"ID3") or (is_named and head[:1] == b"\xff" and head[1:2] > b"\xe0")
+    return head.startswith(b"ID3") or (has_extension and head[:1] == b"\xff" and head[1:2] > b"\xe0")
 
 
 def is_bmp(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
@@ -172,9 +172,9 @@ def is_bmp(head: bytes, _: bool) -> bool:  # noqa: FBT001 - the signature of `Fo
     return head.startswith(b"BM") and head[6:10] == bytes(4) and head[14:18] in _HEADERS_OF_BMP
 
 
-def is_pnm(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_pnm(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a Netpbm picture; a plain (ASCII) one needs the suffix, too."""
-    return bool(re.match(_PNM, head)) and (is_named or head[1:2] > b"3")
+    return bool(re.match(_PNM, head)) and (has_extension or head[1:2] > b"3")
 
 
 _HEADERS_OF_BMP: Final = tuple(size.to_bytes(4, "little") for size in (12, 40, 52, 56, 64, 108, 124))
@@ -198,14 +198,14 @@ is_wav: Final = _holds(b"WAVE", b"RIFF")
 is_webp: Final = _holds(b"WEBP", b"RIFF")
 
 
-def is_transcript(head: bytes, is_named: bool) -> bool:  # noqa: ARG001, FBT001 - the signature of `Format.sniff`
+def is_transcript(head: bytes, has_extension: bool) -> bool:  # noqa: ARG001, FBT001 - the signature of `Format.sniff`
     """Whether a file is a session of an assistant."""
     return any(mark in head for mark in _MARKS) and assistant_of(head) is not None
 
 
-def is_opencode_store(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - as above
+def is_opencode_store(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - as above
     """Whether a file is the database of OpenCode, which only its name shows."""
-    return is_named and head.startswith(b"SQLite format 3\0")
+    return has_extension and head.startswith(b"SQLite format 3\0")
 
 
 _MARKS: Final = (

@@ -109,10 +109,10 @@ with lazily:
     from directory_indexer.formats.video import open_matroska, open_mp4
 
 
-def _is_pdf(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def _is_pdf(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     # It is here because the module that reads PDF takes 2 s to import, and a note may have the suffix.
     # The header may stand anywhere in the first 1024 bytes; without the suffix only the very start is trusted.
-    return head.startswith(_PDF_HEADER) or (is_named and _PDF_HEADER in head[:1024])
+    return head.startswith(_PDF_HEADER) or (has_extension and _PDF_HEADER in head[:1024])
 
 
 def _is_mobi(head: bytes, _: bool) -> bool:  # noqa: FBT001 - as above, for what reads it is MuPDF, too

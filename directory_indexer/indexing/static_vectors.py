@@ -76,7 +76,7 @@ class StaticVectorizer:
                 return
             yield self._store_static_vectors(model, rest[start : start + step].tolist())
 
-    def n_texts_to_learn(self) -> int:
+    def n_training_texts(self) -> int:
         """Return how many texts a better model would learn from; 0 if it would not be worth their embedding."""
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.static_vectors.model()
@@ -85,7 +85,7 @@ class StaticVectorizer:
         is_worth_it = stored is not None and n_texts >= _MIN_GROWTH * stored.n_lessons and n_waiting <= _MAX_REPLACED
         return n_texts if is_worth_it and self._training.is_possible() else 0
 
-    def improve(self, n_texts: int, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
+    def retrain(self, n_texts: int, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
         """Embed up to `n_texts` texts, learn from them, and replace all static vectors at once.
 
         Each step yields the number of texts embedded. If it must stop, the vectors of texts are kept, and those before

@@ -338,7 +338,7 @@ class EmbeddingPhase:
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
             if state.mode is EmbeddingMode.ON_DEMAND:
                 on_demand_throttle = throttle or Throttle()
-                self._embed_throttled(on_demand_throttle, partial(self._improve_static_vectors, on_demand_throttle))
+                self._embed_throttled(on_demand_throttle, partial(self._retrain_static_vectors, on_demand_throttle))
             state.try_optional_step(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
         if n_waiting and state.mode is EmbeddingMode.COMPLETE and throttle is not None and not state.must_stop():
@@ -351,15 +351,15 @@ class EmbeddingPhase:
                 state.add_to_report(n_tokens=n_tokens, n_truncated=n_truncated)
         self._publish()
 
-    def _improve_static_vectors(self, throttle: Throttle) -> None:
+    def _retrain_static_vectors(self, throttle: Throttle) -> None:
         """Learn from more texts, unless another run waits."""
         state, static_vectors = self._state, self._vectorizer.first_pass
-        n_texts = static_vectors.n_texts_to_learn()
+        n_texts = static_vectors.n_training_texts()
         if not n_texts:
             return
         before, slot = state.progress, WriteSlot(state.run)
         state.publish(chunks_done=0, chunks_total=n_texts)
-        for n_embedded in static_vectors.improve(n_texts, must_stop=slot.must_stop):
+        for n_embedded in static_vectors.retrain(n_texts, must_stop=slot.must_stop):
             state.publish(chunks_done=state.progress.chunks_done + n_embedded)
             while throttle.must_pause() and not slot.must_stop():
                 throttle.sleep()
@@ -405,7 +405,7 @@ class EmbeddingPhase:
     def _embed_in_turns(self, throttle: Throttle, after_yielding: Callable[[], None]) -> None:
         """Embed, and let waiting runs write between batches; first improve what finds the chunks that wait."""
         state, run = self._state, self._state.run
-        self._improve_static_vectors(throttle)
+        self._retrain_static_vectors(throttle)
         fingerprint = state.fingerprint()
         while fingerprint == state.fingerprint():
             state.publish()

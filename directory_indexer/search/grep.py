@@ -197,11 +197,11 @@ def _matching_texts(
         if scope.holder_ids is None or line_range.file_id in scope.holder_ids:
             line_ranges.setdefault(line_range.file_id, []).append(line_range)
     shows_context = bool(request.before or request.after)
-    for file in snapshot.files.text_files(ids_of_sharing_files(snapshot, scope, line_ranges)):
+    for file in snapshot.files.text_files(json_ids_of_files_sharing_texts(snapshot, scope, line_ranges)):
         yield file, snapshot.line_ranges.whole_text(file.holder_id) if shows_context else line_ranges[file.holder_id]
 
 
-def ids_of_sharing_files(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
+def json_ids_of_files_sharing_texts(snapshot: Snapshot, scope: ScopedFiles, holder_ids: Collection[int]) -> str:
     """Return the files of a scope whose texts these files hold, as a JSON array of their ids."""
     sharing = snapshot.shared_texts.files_sharing_texts_of(holder_ids)
     file_ids = {*holder_ids, *(file.id for files in sharing.values() for file in files)}

@@ -16,7 +16,13 @@ from directory_indexer.core.cancellation import raise_if_cancelled
 from directory_indexer.core.paths import FilePath
 from directory_indexer.formats.kinds import GROUPS
 from directory_indexer.matching import LinePattern, PatternOptions
-from directory_indexer.search.grep import FileMatcher, FileMatches, GrepRequest, files_in_scope, ids_of_sharing_files
+from directory_indexer.search.grep import (
+    FileMatcher,
+    FileMatches,
+    GrepRequest,
+    files_in_scope,
+    json_ids_of_files_sharing_texts,
+)
 from directory_indexer.search.grep_prefilter import plan_prefilter
 from directory_indexer.search.symbol_scopes import SourceModule
 from directory_indexer.search.symbol_source import SourceText
@@ -57,7 +63,7 @@ def find_files_with_name(snapshot: Snapshot, name: str, scope: tuple[FilePath, .
         set() if file_of_chunk is None else snapshot.line_ranges.files_matching(_word_pattern(name), file_of_chunk)
     )
     files = snapshot.files.text_files(
-        scoped.as_json if file_of_chunk is None else ids_of_sharing_files(snapshot, scoped, holder_ids)
+        scoped.as_json if file_of_chunk is None else json_ids_of_files_sharing_texts(snapshot, scoped, holder_ids)
     )
     sources, n_unread = _sources(snapshot, [file for file in files if file.kind in GROUPS["code"]], name)
     others = [file for file in files if file.kind not in GROUPS["code"]]

@@ -18,10 +18,10 @@ from directory_indexer.core.errors import NotIndexedError, UsageError
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import (
     FilePath,
+    describe_invalid_character,
     display,
     exact_text,
     file_path,
-    invalid_character_in,
     lies_in,
     unquote_path,
     without_line_number,
@@ -168,7 +168,7 @@ def require_valid_path(name: str) -> None:
     Raises:
         UsageError: the name is not a valid path.
     """
-    if invalid := invalid_character_in(name, is_from_system=True):
+    if invalid := describe_invalid_character(name, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}")
     if _is_device(name):
         raise UsageError(f"'{name}' names a device or another machine, not an indexed file")

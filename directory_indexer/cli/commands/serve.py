@@ -14,7 +14,14 @@ from directory_indexer.cli.output import Output
 from directory_indexer.cli.parameters import Argument, Call, Command, Option
 from directory_indexer.core.errors import UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import display, exact_text, invalid_character_in, os_path, resolved_path, well_formed
+from directory_indexer.core.paths import (
+    describe_invalid_character,
+    display,
+    exact_text,
+    os_path,
+    resolved_path,
+    well_formed,
+)
 
 with lazily:
     from directory_indexer.cli.command_server import CommandServer
@@ -56,7 +63,7 @@ def server_arguments(
     for option, path, variable in (("--config", config, _CONFIG), ("--data-dir", data_dir, _DATA_DIR)):
         named = path or os.environ.get(variable)
         arguments += [option, os.path.abspath(os.path.expanduser(named))] if named else []
-    if unwritable := next(filter(invalid_character_in, arguments), ""):
+    if unwritable := next(filter(describe_invalid_character, arguments), ""):
         raise UsageError(
             f"'{well_formed(unwritable)}' is not UTF-8, which the settings of assistants require",
             hint="rename the directory, or give another one",

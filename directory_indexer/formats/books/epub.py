@@ -44,9 +44,9 @@ _LABELS: Final = frozenset({"a", "navLabel"})
 _MAX_DEPTH: Final = 9
 
 
-def is_epub(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_epub(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is an EPUB book, by its first entry or by its name."""
-    return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME_AT))
+    return head.startswith(_ZIP) and (has_extension or head.startswith(_MEDIA_TYPE, _FIRST_NAME_AT))
 
 
 def open_epub(file: BinaryIO, kind: str, budget: Budget) -> Contents:

@@ -308,8 +308,8 @@ def _is_attached(part: Message, kind: str) -> bool:
     if kind not in _BODY_TYPES:
         return True
     headers = f"{part.get('content-disposition', '')} {part.get('content-type', '')}".lower()
-    is_named = "name" in headers and bool(_parameter(part.get_filename))
-    return is_named or ("attachment" in headers and part.get_content_disposition() == "attachment")
+    has_extension = "name" in headers and bool(_parameter(part.get_filename))
+    return has_extension or ("attachment" in headers and part.get_content_disposition() == "attachment")
 
 
 def _parameter(read: Callable[[], str | None]) -> str:

@@ -52,9 +52,9 @@ _RECIPIENT_TYPES: Final = {_TO: ("to", "0E04"), 2: ("cc", "0E03"), 3: ("bcc", "0
 _X500_PREFIXES: Final = ("/O=", "/CN=", "IMCEAEX-")
 
 
-def is_outlook_message(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_outlook_message(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a message saved by Outlook; the names of its streams are mostly near its beginning."""
-    return head.startswith(_OLE_HEADER) and (is_named or _STREAM_NAME in head)
+    return head.startswith(_OLE_HEADER) and (has_extension or _STREAM_NAME in head)
 
 
 def open_outlook_message(file: BinaryIO, kind: str, budget: Budget) -> Contents:

@@ -16,10 +16,10 @@ from directory_indexer.core.files import SkipReason
 from directory_indexer.formats.containers import Budget, Contents, Member, read_whole
 
 
-def is_signed(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_signed(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a signed or encrypted CMS message."""
     start = head[:_OID_WITHIN]
-    return _CMS_OID in start or (is_named and _CMS_OID in _decode_base64(head[:_MAX_ARMOUR])[:_OID_WITHIN])
+    return _CMS_OID in start or (has_extension and _CMS_OID in _decode_base64(head[:_MAX_ARMOUR])[:_OID_WITHIN])
 
 
 def open_signed(file: BinaryIO, kind: str, budget: Budget) -> Contents:  # noqa: ARG001 - the signature of `Format.open`

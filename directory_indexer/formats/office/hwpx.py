@@ -23,9 +23,9 @@ from directory_indexer.formats.packages import Package
 from directory_indexer.formats.xml_events import XmlValues, read_xml
 
 
-def is_hwpx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
+def is_hwpx(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - the signature of `Format.sniff`
     """Whether a file is a document of Hancom Office, by its first entry or by its name."""
-    return head.startswith(_ZIP) and (is_named or head.startswith(_MEDIA_TYPE, _FIRST_NAME))
+    return head.startswith(_ZIP) and (has_extension or head.startswith(_MEDIA_TYPE, _FIRST_NAME))
 
 
 def open_hwpx(file: BinaryIO, kind: str, budget: Budget) -> Contents:

@@ -14,59 +14,59 @@ from functools import lru_cache
 from typing import Final
 
 
-def is_docx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001 - this and the others have the signature of `Format.sniff`
+def is_docx(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001 - this and the others have the signature of `Format.sniff`
     """Whether a file is a Word document."""
-    return _is_package("docx", head, is_named=is_named)
+    return _is_package("docx", head, has_extension=has_extension)
 
 
-def is_pptx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_pptx(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is a PowerPoint presentation."""
-    return _is_package("pptx", head, is_named=is_named)
+    return _is_package("pptx", head, has_extension=has_extension)
 
 
-def is_xlsx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_xlsx(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is an Excel workbook."""
-    return _is_package("xlsx", head, is_named=is_named)
+    return _is_package("xlsx", head, has_extension=has_extension)
 
 
-def is_xlsb(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_xlsb(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is a binary Excel workbook."""
-    return _is_package("xlsb", head, is_named=is_named)
+    return _is_package("xlsb", head, has_extension=has_extension)
 
 
-def is_vsdx(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_vsdx(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is a Visio drawing."""
-    return _is_package("vsdx", head, is_named=is_named)
+    return _is_package("vsdx", head, has_extension=has_extension)
 
 
-def is_odt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_odt(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is an OpenDocument text."""
-    return _is_package("odt", head, is_named=is_named) or (is_named and _is_flat(head))
+    return _is_package("odt", head, has_extension=has_extension) or (has_extension and _is_flat(head))
 
 
-def is_ods(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_ods(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is an OpenDocument spreadsheet."""
-    return _is_package("ods", head, is_named=is_named) or (is_named and _is_flat(head))
+    return _is_package("ods", head, has_extension=has_extension) or (has_extension and _is_flat(head))
 
 
-def is_odp(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_odp(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is an OpenDocument presentation."""
-    return _is_package("odp", head, is_named=is_named) or (is_named and _is_flat(head))
+    return _is_package("odp", head, has_extension=has_extension) or (has_extension and _is_flat(head))
 
 
-def is_odg(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_odg(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file is an OpenDocument drawing."""
-    return _is_package("odg", head, is_named=is_named) or (is_named and _is_flat(head))
+    return _is_package("odg", head, has_extension=has_extension) or (has_extension and _is_flat(head))
 
 
-def is_doc(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_doc(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file may be a Word document of before 2007."""
-    return head.startswith(_OLE) and is_named
+    return head.startswith(_OLE) and has_extension
 
 
-def is_ppt(head: bytes, is_named: bool) -> bool:  # noqa: FBT001
+def is_ppt(head: bytes, has_extension: bool) -> bool:  # noqa: FBT001
     """Whether a file may be a PowerPoint presentation of before 2007."""
-    return head.startswith(_OLE) and is_named
+    return head.startswith(_OLE) and has_extension
 
 
 def is_ole(head: bytes, _: bool) -> bool:  # noqa: FBT001
@@ -97,9 +97,9 @@ def _xml_root(content: bytes) -> re.Match[bytes] | None:
     return _XML_ROOT.match(content[:_HEAD_BYTES].replace(b"\0", b""))
 
 
-def _is_package(kind: str, head: bytes, *, is_named: bool) -> bool:
+def _is_package(kind: str, head: bytes, *, has_extension: bool) -> bool:
     package_kind = _package_kind(head)
-    return package_kind == kind or (is_named and package_kind == _UNCLEAR)
+    return package_kind == kind or (has_extension and package_kind == _UNCLEAR)
 
 
 def _is_flat(head: bytes) -> bool:

@@ -55,8 +55,8 @@ from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import (
     FilePath,
     containers_around,
+    describe_invalid_character,
     display,
-    invalid_character_in,
     lies_in,
     os_path,
     resolved_path,
@@ -153,7 +153,7 @@ def _resolve_allowed_path(written: str, allowed: Sequence[FilePath]) -> FilePath
             "no directory is allowed", hint="add directories to dirindex serve --remote, or open one in the client"
         )
     written = unquote_path(written)
-    if invalid := invalid_character_in(written, is_from_system=True):
+    if invalid := describe_invalid_character(written, is_from_system=True):
         raise UsageError(f"a path must not contain {invalid}", hint="check the path")
     choices = [written] if os.path.isabs(written) else [os.path.join(os_path(root), written) for root in allowed]
     inside = [path for path in map(resolved_path, choices) if any(lies_in(path, root) for root in allowed)]

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from directory_indexer.api import JsonObject, Only
 from directory_indexer.config import DEFAULT
 from directory_indexer.core.errors import UsageError
-from directory_indexer.core.paths import invalid_character_in, well_formed
+from directory_indexer.core.paths import describe_invalid_character, well_formed
 from directory_indexer.ranking.filter_fields import ARGUMENT_FIELDS, SOURCE_FIELDS
 from directory_indexer.ranking.query import MAX_CHARACTERS
 from directory_indexer.search.requests import SearchMode, SortOrder
@@ -300,7 +300,7 @@ def _invalid_character_in(value: object) -> str:
     pending = [value]
     while pending:
         match pending.pop():
-            case str() as text if invalid := invalid_character_in(text):
+            case str() as text if invalid := describe_invalid_character(text):
                 return invalid
             case Mapping() as members:
                 pending += [*members.keys(), *members.values()]

@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from directory_indexer.core.errors import DirIndexError, UnavailableError, UsageError
 from directory_indexer.core.lazy import lazily
-from directory_indexer.core.paths import invalid_character_in
+from directory_indexer.core.paths import describe_invalid_character
 from directory_indexer.core.rights import Right
 from directory_indexer.ranking.filter_fields import FIELDS
 from directory_indexer.server.middleware.authentication import BrowserSessions
@@ -187,7 +187,7 @@ def _parse_target(body: Mapping[str, object]) -> OpenTarget:
     """
     match body:
         case {"doc_id": str(doc_id), "how": str(how), "line": int(line), "page": int(page)} if how in set(OpenWith):
-            if not invalid_character_in(doc_id):
+            if not describe_invalid_character(doc_id):
                 return OpenTarget(doc_id, OpenWith(how), max(line, 1), max(page, 0))
     raise UsageError("give doc_id, how, line and page")
 
