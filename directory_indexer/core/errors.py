@@ -18,7 +18,7 @@ DirIndexError                     70  a bug, when nothing more precise is raised
 │   │   ├── DiskFullError          3  the disk is full
 │   │   ├── CorruptIndexError      3  the database is damaged and has to be rebuilt
 │   │   ├── CorruptRegistryError   3  the registry has invalid content; it cannot be rebuilt
-│   │   ├── PageCacheError         3  OCR results cannot be stored; pages wait
+│   │   ├── OcrCacheError         3  OCR results cannot be stored; pages wait
 │   │   ├── VectorStoreError       3  the vectors cannot be reached, read or written; words still answer
 │   │   │   └── VectorsLostError   3  they are damaged or missing, and must be computed again from the texts
 │   │   └── GenerationGoneError    3  vectors were replaced meanwhile; a retry on the newer index succeeds
@@ -166,7 +166,7 @@ class CorruptRegistryError(StoreError):
     """The registry has invalid content; unlike an index, it cannot be rebuilt."""
 
 
-class PageCacheError(StoreError):
+class OcrCacheError(StoreError):
     """OCR results cannot be stored; pages wait, and everything else continues."""
 
 

@@ -86,7 +86,7 @@ class OcrRunner:
 
         Raises:
             ProviderError: see `ConfiguredOcr.reader`.
-            PageCacheError: the OCR cache cannot be written.
+            OcrCacheError: the OCR cache cannot be written.
         """
         reader = self.reading.reader()
         if reader is not None and (keys := self._cache.remove_problems_of_other_engines(reader.recipe)):
@@ -100,7 +100,7 @@ class OcrRunner:
 
         Raises:
             ProviderError: the OCR service is unavailable; pages read before the failure are yielded first.
-            PageCacheError: the OCR cache is not writable, which is checked before any page is read.
+            OcrCacheError: the OCR cache is not writable, which is checked before any page is read.
             UnavailableError: no worker process can be started.
         """
         self._read.clear()

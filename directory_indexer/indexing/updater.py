@@ -13,7 +13,7 @@ from typing import Any
 
 from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.core.batching import batched
-from directory_indexer.core.errors import DirIndexError, PageCacheError, ProviderError, VectorStoreError
+from directory_indexer.core.errors import DirIndexError, OcrCacheError, ProviderError, VectorStoreError
 from directory_indexer.core.files import FileFailure, SkipReason
 from directory_indexer.core.lazy import lazily
 from directory_indexer.core.paths import lies_in
@@ -102,7 +102,7 @@ class RunState:
         """Do work that needs a service or a store of its own; if that fails, its results stay, and the rest waits."""
         try:
             work()
-        except (ProviderError, VectorStoreError, PageCacheError) as error:
+        except (ProviderError, VectorStoreError, OcrCacheError) as error:
             if not self.report.unavailable:
                 self.report = self.report._replace(unavailable=describe_error(error))
                 self.run.record_failure(self.report.unavailable)

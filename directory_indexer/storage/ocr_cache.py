@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from directory_indexer.core.errors import DiskFullError, PageCacheError
+from directory_indexer.core.errors import DiskFullError, OcrCacheError
 from directory_indexer.core.files import PAGE_UNITS, Box, Line, PageKey, PageProblem, Recognition, Word
 from directory_indexer.core.kept_files import file_mode
 from directory_indexer.core.paths import well_formed
@@ -75,7 +75,7 @@ class OcrCache(NamedTuple):
     """The pages that were read, in the database at a path; a recipe names an engine, its version and its settings.
 
     Raises:
-        PageCacheError: from all methods but `get`, `finished_pages` and `summary`, if the database cannot be written.
+        OcrCacheError: from all methods but `get`, `finished_pages` and `summary`, if the database cannot be written.
     """
 
     path: Path
@@ -145,7 +145,7 @@ class OcrCache(NamedTuple):
             for end in ("", "-wal", "-shm"):
                 self.path.with_name(self.path.name + end).unlink(missing_ok=True)
         except OSError as error:
-            raise PageCacheError(f"'{self.path}' cannot be removed: {error.strerror}", hint=_REMOVE_HINT) from error
+            raise OcrCacheError(f"'{self.path}' cannot be removed: {error.strerror}", hint=_REMOVE_HINT) from error
         return summary
 
     def summary(self) -> CacheSummary:
@@ -167,7 +167,7 @@ class OcrCache(NamedTuple):
         """Run a function in a transaction; a database that is damaged, or has other tables, is recreated.
 
         Raises:
-            PageCacheError: it cannot be written.
+            OcrCacheError: it cannot be written.
         """
         for _ in range(2):
             try:
@@ -179,19 +179,19 @@ class OcrCache(NamedTuple):
                         connection.execute("BEGIN IMMEDIATE")
                         work(connection)
             except DiskFullError as error:
-                raise PageCacheError(error.message, hint=_MAKE_WRITABLE_HINT) from error
+                raise OcrCacheError(error.message, hint=_MAKE_WRITABLE_HINT) from error
             except OSError as error:
                 hint = _REMOVE_HINT if error.errno in _NOT_A_FILE_ERRORS else _MAKE_WRITABLE_HINT
-                raise PageCacheError(f"'{self.path}' cannot be written: {error.strerror}", hint=hint) from error
+                raise OcrCacheError(f"'{self.path}' cannot be written: {error.strerror}", hint=hint) from error
             except sqlite3.DatabaseError as error:
                 if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _DAMAGE_CODES:
-                    raise PageCacheError(
+                    raise OcrCacheError(
                         f"'{self.path}' cannot be written: {error}", hint=_MAKE_WRITABLE_HINT
                     ) from error
                 self.clear()
             else:
                 return
-        raise PageCacheError(f"'{self.path}' is damaged", hint=_REMOVE_HINT)
+        raise OcrCacheError(f"'{self.path}' is damaged", hint=_REMOVE_HINT)
 
     def _require_file(self) -> None:
         """Create the file privately if it does not exist; reject a link, or anything else that is no file."""
@@ -202,7 +202,7 @@ class OcrCache(NamedTuple):
         finally:
             os.close(opened)
         if not is_file:
-            raise PageCacheError(f"'{self.path}' is not a file", hint=_REMOVE_HINT)
+            raise OcrCacheError(f"'{self.path}' is not a file", hint=_REMOVE_HINT)
 
 
 def create_tables(connection: sqlite3.Connection, _: int) -> None:

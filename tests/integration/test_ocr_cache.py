@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from directory_indexer.core.errors import PageCacheError, StoreError
+from directory_indexer.core.errors import OcrCacheError, StoreError
 from directory_indexer.core.files import Box, Line, PageKey, PageProblem, Recognition, Word
 from directory_indexer.storage.ocr_cache import KEPT_DAYS, MAX_ATTEMPTS, OcrCache
 
@@ -261,9 +261,9 @@ def test_what_is_no_file_is_neither_read_nor_written(cache: OcrCache, kind: str)
     before = elsewhere.read_bytes() if elsewhere.exists() else None
 
     assert (cache.get(ONE), cache.summary()) == (None, (0, 0))
-    with pytest.raises(PageCacheError) as raised:
+    with pytest.raises(OcrCacheError) as raised:
         cache.require_writable()
-    with pytest.raises(PageCacheError):
+    with pytest.raises(OcrCacheError):
         cache.put(TWO, page("zeppelin"), recipe=RECIPE)
     assert raised.value.hint == "remove it; what it holds is read again"
     assert before == (elsewhere.read_bytes() if elsewhere.exists() else None)
