@@ -76,32 +76,38 @@ class StaticVectorizer:
                 return
             yield self._store_static_vectors(model, rest[start : start + step].tolist())
 
-    def n_training_texts(self) -> int:
-        """Return how many texts a better model would learn from; 0 if it would not be worth their embedding."""
+    def n_training_texts(self, scope: IndexScope = WHOLE_INDEX) -> int:
+        """Return how many texts of a scope a better model would learn from; 0 if their embedding is not worth it."""
         with self._docstore.snapshot() as snapshot:
             stored = snapshot.static_vectors.model()
-            n_waiting = snapshot.embedding_queue.count() if stored is not None else 0
-        n_texts = min(_N_ALL_TEXTS, n_waiting // _MAX_FRACTION)
-        is_worth_it = stored is not None and n_texts >= _MIN_GROWTH * stored.n_lessons and n_waiting <= _MAX_REPLACED
-        return n_texts if is_worth_it and self._training.is_possible() else 0
+            if stored is None or snapshot.embedding_queue.count() > _MAX_REPLACED:
+                return 0
+            n_texts = min(_N_ALL_TEXTS, snapshot.embedding_queue.count(scope) // _MAX_FRACTION)
+        return n_texts if n_texts >= _MIN_GROWTH * stored.n_lessons and self._training.is_possible() else 0
 
-    def retrain(self, n_texts: int, *, must_stop: Callable[[], bool] = lambda: False) -> Iterator[int]:
-        """Embed up to `n_texts` texts, learn from them, and replace all static vectors at once.
+    def retrain(
+        self, n_texts: int, scope: IndexScope = WHOLE_INDEX, *, must_stop: Callable[[], bool] = lambda: False
+    ) -> Iterator[int]:
+        """Train on `n_texts` texts of a scope, embed those without a vector, and replace all static vectors at once.
 
-        Each step yields the number of texts embedded. If it must stop, the vectors of texts are kept, and those before
-        stay in place of static vectors.
+        Each step yields the number of texts that have a vector now. If it must stop, or the model fails, the static
+        vectors stay as they are, and the vectors of texts are kept.
         """
         with self._docstore.snapshot() as snapshot:
-            waiting = np.array(snapshot.embedding_queue.rows().rows, np.int64)
-        yield from self._training.embed(waiting, n_texts, must_stop)
+            stored = snapshot.static_vectors.model()
+            in_scope = np.array(snapshot.embedding_queue.rows(scope).rows, np.int64)
+            waiting = list(snapshot.embedding_queue.rows().rows)
+        yield from self._training.embed(in_scope, n_texts, must_stop)
         if must_stop():
             return
-        model, to_store = self._train_model(waiting, n_texts, must_stop)
+        model, to_store = self._train_model(in_scope, n_texts, must_stop)
+        if stored is not None and to_store.n_lessons <= stored.n_lessons:
+            return
         blocks: list[tuple[list[int], NDArray[np.uint8]]] = []
-        for start in range(0, waiting.size, _ROWS_PER_BLOCK):
+        for start in range(0, len(waiting), _ROWS_PER_BLOCK):
             if must_stop():
                 return
-            rows = waiting[start : start + _ROWS_PER_BLOCK].tolist()
+            rows = waiting[start : start + _ROWS_PER_BLOCK]
             blocks.append((rows, model.codes(self._texts(rows))))
             yield 0
         with self._docstore.transaction() as transaction:
@@ -186,14 +192,19 @@ class StaticTraining:
         embedder = self._packaged_embedder()
         if embedder is None:
             return
-        rows = _sample(waiting, n_texts - len(self._stored_data().texts))
+        n_known = len(self._stored_data().texts)
+        yield min(n_known, n_texts)
+        rows = _sample(waiting, n_texts - n_known)
         for start in range(0, len(rows), _BATCH_TEXTS):
             if must_stop():
                 return
             yield len(self._embed_data(embedder, rows[start : start + _BATCH_TEXTS], must_stop).texts)
 
     def training_data(self, waiting: NDArray[np.int64], n_texts: int, must_stop: Callable[[], bool]) -> TrainingData:
-        """Return up to `n_texts` texts with their vectors: existing ones, and those of a sample of waiting chunks."""
+        """Return texts with their vectors: a sample of those that are embedded, and of waiting chunks.
+
+        Of waiting chunks, as many are embedded as are missing to `n_texts`, and at most an eighth of them.
+        """
         embedder = self._packaged_embedder()
         if embedder is None:
             return TrainingData([], _matrix_of_vectors([]))

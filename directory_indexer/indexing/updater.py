@@ -98,7 +98,7 @@ class RunState:
         """Add to the report."""
         self.report = self.report.plus(**more)
 
-    def try_optional_step(self, work: Callable[[], None]) -> None:
+    def run_service_step(self, work: Callable[[], None]) -> None:
         """Do work that needs a service or a store of its own; if that fails, its results stay, and the rest waits."""
         try:
             work()
@@ -257,15 +257,15 @@ class OcrPhase:
     def _read(self, ocr_runner: OcrRunner, most_pages: int | None, *, try_again: bool) -> None:
         state, scope = self._state, self._state.run.scope
         if try_again:
-            state.try_optional_step(ocr_runner.requeue_unreadable_pages)
+            state.run_service_step(ocr_runner.requeue_unreadable_pages)
         counts = ocr_runner.counts(scope)
         n_read_ahead = 0
         if counts.n_waiting and not state.must_stop():
             if state.run.leaves_pages_to_yielded_run:
                 state.run.hand_over_scope()  # the run that yielded to this one reads the pages of both, and soon
             else:
-                state.try_optional_step(partial(self._recognise, ocr_runner, most_pages))
-                state.try_optional_step(ocr_runner.prune_cache)
+                state.run_service_step(partial(self._recognise, ocr_runner, most_pages))
+                state.run_service_step(ocr_runner.prune_cache)
             scope = state.run.scope
             counts, n_read_ahead = ocr_runner.counts(scope), ocr_runner.count_pages_read_ahead(scope)
         n_waiting = counts.n_waiting - n_read_ahead
@@ -321,7 +321,7 @@ class EmbeddingPhase:
         if total < _MIN_WAITING_FOR_STATIC or state.must_stop():
             return
         state.publish(phase=Phase.COVERING, chunks_total=total)
-        for n_chunks in self._vectorizer.first_pass.add_missing(state.run.scope, must_stop=state.must_stop):
+        for n_chunks in self._vectorizer.static_vectors.add_missing(state.run.scope, must_stop=state.must_stop):
             # Chunks outside the scope that are covered again are not counted.
             state.publish(chunks_done=min(state.progress.chunks_done + n_chunks, total))
         state.progress = state.progress._replace(chunks_done=0, chunks_total=0)
@@ -329,37 +329,37 @@ class EmbeddingPhase:
     def update(self, throttle: Throttle | None, *, after_yielding: Callable[[], None]) -> None:
         """Use the vectors that searches computed, and embed the rest if wanted; without a throttle, others do it.
 
-        After giving way, changes by others are completed first.
+        After yielding, changes by others are completed first.
         """
         state = self._state
-        state.try_optional_step(self._update_cluster)
+        state.run_service_step(self._update_cluster)
         n_waiting = state.n_waiting()
         state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
-            if state.mode is EmbeddingMode.ON_DEMAND:
-                on_demand_throttle = throttle or Throttle()
-                self._embed_throttled(on_demand_throttle, partial(self._retrain_static_vectors, on_demand_throttle))
-            state.try_optional_step(self._take_vectors_of_searches)
+            if state.mode is EmbeddingMode.ON_DEMAND and throttle is not None and self._n_training_texts():
+                self._embed_throttled(throttle, partial(self._retrain_static_vectors, throttle))
+            state.run_service_step(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
         if n_waiting and state.mode is EmbeddingMode.COMPLETE and throttle is not None and not state.must_stop():
             if state.run.has_yielded_run:
                 state.run.hand_over_scope()  # the run that yielded to this one embeds for both, and soon
             else:
                 embed = partial(self._embed_in_turns, throttle, after_yielding)
-                state.try_optional_step(partial(self._embed_throttled, throttle, embed))
+                state.run_service_step(partial(self._embed_throttled, throttle, embed))
                 n_tokens, n_truncated = self._vectorizer.usage
                 state.add_to_report(n_tokens=n_tokens, n_truncated=n_truncated)
         self._publish()
 
+    def _n_training_texts(self) -> int:
+        return self._vectorizer.static_vectors.n_training_texts(self._state.run.scope)
+
     def _retrain_static_vectors(self, throttle: Throttle) -> None:
         """Learn from more texts, unless another run waits."""
-        state, static_vectors = self._state, self._vectorizer.first_pass
-        n_texts = static_vectors.n_training_texts()
-        if not n_texts:
-            return
+        state, n_texts = self._state, self._n_training_texts()
         before, slot = state.progress, WriteSlot(state.run)
         state.publish(chunks_done=0, chunks_total=n_texts)
-        for n_embedded in static_vectors.retrain(n_texts, must_stop=slot.must_stop):
+        steps = self._vectorizer.static_vectors.retrain(n_texts, state.run.scope, must_stop=slot.must_stop)
+        for n_embedded in steps:
             state.publish(chunks_done=state.progress.chunks_done + n_embedded)
             while throttle.must_pause() and not slot.must_stop():
                 throttle.sleep()
@@ -373,9 +373,9 @@ class EmbeddingPhase:
             self._vectorizer.drop_temporary_vectors()
         vectors = self._vectorizer.spaces.complete_switch(vectors)
         state.publish(phase=Phase.MERGING)
-        state.try_optional_step(partial(merger.merge_if_enough, vectors))
-        state.try_optional_step(merger.repair_tags)
-        state.try_optional_step(self._update_cluster)
+        state.run_service_step(partial(merger.merge_if_enough, vectors))
+        state.run_service_step(merger.repair_tags)
+        state.run_service_step(self._update_cluster)
         with state.docstore.snapshot() as snapshot:
             n_pending = snapshot.embedding_queue.count_embeddable(state.run.scope)
             are_covered = snapshot.static_vectors.has_any()
@@ -403,9 +403,10 @@ class EmbeddingPhase:
             run.notice = notice
 
     def _embed_in_turns(self, throttle: Throttle, after_yielding: Callable[[], None]) -> None:
-        """Embed, and let waiting runs write between batches; first improve what finds the chunks that wait."""
+        """Embed, and let waiting runs write between batches; first retrain static vectors."""
         state, run = self._state, self._state.run
-        self._retrain_static_vectors(throttle)
+        if self._n_training_texts():
+            self._retrain_static_vectors(throttle)
         fingerprint = state.fingerprint()
         while fingerprint == state.fingerprint():
             state.publish()

@@ -68,7 +68,7 @@ class Vectorizer:
         self.cluster = cluster or ClusterCopy()
         self.merger = Merger(docstore=docstore, place=place, vectorstore=vectorstore)
         self.spaces = SpaceSwitcher(docstore, self.merger)
-        self.first_pass = StaticVectorizer(
+        self.static_vectors = StaticVectorizer(
             docstore, StaticTraining(docstore, place=place, vectorstore=vectorstore, embedder=embedder)
         )
         self._docstore = docstore

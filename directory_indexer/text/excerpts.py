@@ -131,19 +131,19 @@ def excerpt_window(
 def readable_rows(text: str) -> tuple[str, Sequence[int]]:
     """Return rows of a CSV file as those of a sheet, with bars between cells, and where each character is in them."""
     rows = [row for row in re.sub('"[^"]*"', "", text).split("\n") if row.strip()]
-    n_rows = {sign: sum(sign in row for row in rows) for sign in ";\t|,"}  # commas are in other files, too
+    n_rows = {sign: sum(sign in row for row in rows) for sign in ";\t|,"}  # cells contain commas
     delimiter = max(n_rows, key=n_rows.__getitem__)
     if n_rows[delimiter] <= len(rows) / 2:
         return text, range(len(text) + 1)
     pieces = list(text)
     for cell in re.finditer(
-        rf'(?m)(?:^|(?<=[{delimiter}]))"((?:[^"]|"")*+)"(?=[{delimiter}]|\r?$)|[{delimiter}]', text
+        rf'(?m)(?:^|(?<=[{delimiter}])) *"((?:[^"]|"")*+)"(?= *(?:[{delimiter}]|\r?$))|[{delimiter}]', text
     ):
         if cell[1] is None:
             pieces[cell.start()] = _BETWEEN_CELLS
         else:
             doubled = (cell.start(1) + quote.start() for quote in re.finditer('""', cell[1]))
-            for at in (cell.start(), *doubled, cell.end() - 1):
+            for at in (cell.start(1) - 1, *doubled, cell.end(1)):
                 pieces[at] = ""
     return "".join(pieces), list(accumulate(map(len, pieces), initial=0))
 

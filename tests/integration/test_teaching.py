@@ -15,6 +15,7 @@ from directory_indexer.config.indexing import EmbeddingMode
 from directory_indexer.core.errors import ProviderError
 from directory_indexer.embedding.models import MULTILINGUAL_MODEL_NAME, PACKAGED_MODEL
 from directory_indexer.embedding.static_table import packaged_rows, tokenise_texts
+from directory_indexer.indexing.options import Effort, IndexOptions
 from directory_indexer.search.requests import SearchMode
 from directory_indexer.storage.documents.runs import Outcome
 
@@ -223,3 +224,48 @@ def test_it_learns_from_what_is_embedded_already(
     assert later.embedder.embedded == []
     with later.docstore.snapshot() as snapshot:
         assert set(snapshot.embedding_queue.rows().rows) <= set(snapshot.static_vectors.all().rows.tolist())
+
+
+@pytest.mark.usefixtures("few_lessons")
+def test_a_run_without_effort_learns_from_no_more_texts(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+    index.run(options=IndexOptions(wait=False, effort=Effort.NONE))
+    assert model_of(index).n_lessons == len(index.embedder.embedded) == 16
+
+
+@pytest.mark.usefixtures("few_lessons")
+def test_a_run_for_one_directory_learns_from_its_texts_alone(make: Callable[..., Index], tmp_path: Path) -> None:
+    index = make(Teacher())
+    index.run(options=IndexOptions(wait=False, effort=Effort.NONE))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "note.md").write_text("Apart from all others.\n", encoding="utf-8")
+    index.run(other)
+    assert (model_of(index).n_lessons, index.embedder.embedded) == (16, [])
+
+
+@pytest.mark.usefixtures("few_lessons")
+def test_static_vectors_stay_if_the_model_fails_before_more_is_learned(make: Callable[..., Index]) -> None:
+    index = make(Teacher())
+    index.run(options=IndexOptions(wait=False, effort=Effort.NONE))
+    before = model_of(index)
+    later = make(BrokenTeacher())
+    later.run()
+    assert model_of(later) == before
+
+
+@pytest.mark.usefixtures("few_lessons")
+def test_a_complete_run_learns_again_before_it_embeds_the_rest(make: Callable[..., Index]) -> None:
+    index = make(Teacher(), EmbeddingMode.COMPLETE)
+
+    def stop_behind_the_lessons() -> Outcome | None:
+        return Outcome.INTERRUPTED if len(index.embedder.embedded) > 48 else None
+
+    index.run(stop_reason=stop_behind_the_lessons)
+    assert model_of(index).n_lessons == 48
+    assert static_rows(index) >= set(waiting_rows(index))
+
+
+def waiting_rows(index: Index) -> list[int]:
+    with index.docstore.snapshot() as snapshot:
+        return list(snapshot.embedding_queue.rows().rows)

@@ -149,12 +149,11 @@ def index(call: IndexCall) -> ExitCode:
 
 
 def _show_plans(app: App, directories: list[str], output: Output) -> None:
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as scratch, contextlib.closing(app):
         if not app.loaded.config.storage.sqlite_path.exists():
             app.docstore = DocStore(Path(scratch) / "data.db")  # opening the index would create it
         plans = app.runs.indexer.plans(directories)
         estimate = app.runs.indexer.estimate_work(plans)
-        app.docstore.close()
     if output.as_json:
         output.data(json_pages.plan_json(plans, estimate))
     else:

@@ -100,7 +100,8 @@ _MIN_LIKELIHOOD: Final = 0.5
 def reread_lines(blocks: Blocks, page: Any, text: str) -> None:
     """Replace the text of lines that must be read glyph by glyph.
 
-    `page` is their MuPDF text page, and `text` all of its text.
+    `page` is their MuPDF text page, and `text` all of its text. A line has a glyph for each character, unless it was
+    repaired, and is then left as it is.
     """
     marks = _mark_pattern(text)
     has_marks, needs_positions = marks.search(text) is not None, _needs_positions(text)

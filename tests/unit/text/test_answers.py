@@ -371,6 +371,7 @@ def test_the_parts_of_a_score_add_up_to_it(
         ("csv", 'a;b\nMüller;12,50\n"Bonn; Süd";1,2,3\n', ["a | b", "Müller | 12,50", "Bonn; Süd | 1,2,3"]),
         ("tsv", 'gene\tstart\nTP53\t7"\n', ["gene | start", 'TP53 | 7"']),
         ("csv", 'a,b\nx,"two\nlines"\ny,z\n', ["a | b", "x | two", "lines", "y | z"]),
+        ("csv", '1, "x, y", 3\n4, 5 ,6\n', ["1 |  x, y |  3", "4 |  5  | 6"]),
         ("text", 'a,b\n"x",y\n', ["a,b", '"x",y']),
     ],
 )

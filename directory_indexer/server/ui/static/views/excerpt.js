@@ -9,7 +9,7 @@ const MOST_LINES = 6, MOST_BEFORE = 70, KEPT_BEFORE = 40;
 const BY_SENTENCE = /[.!?…]["”’)]?\s+(?=\S[^.!?…]*$)/u;
 const HEADING = /^#{1,6}\s+/;
 const LINK = /(!?\[)([^\]]*)\]\([^()\s]*\)/g;
-const QUOTED = /(?<=\|)"(?:[^"]|"")*"(?=\||\r?$)/g; // a cell of a CSV file
+const QUOTED = /(?<=\| *)"(?:[^"]|"")*"(?= *(?:\||\r?$))/g; // a cell of a CSV file
 const ROW = /^\s*\|/;
 const NO_TEXT = /^\s*(?:```|~~~|\|?(?:\s*:?-{2,}:?\s*\|)+)/; // what opens a block of code, and the line below the head of a table
 
@@ -114,9 +114,9 @@ function prose(lines, kind) {
 function rowsOf(lines) {
   const bare = lines.map(({ text }) => text.replace(/"[^"]*"/g, "")).filter((text) => text.trim());
   const nRows = (sign) => bare.filter((text) => text.includes(sign)).length;
-  const sign = [";", "\t", "|", ","].reduce((best, one) => (nRows(one) > nRows(best) ? one : best)); // commas are in other files, too
+  const sign = [";", "\t", "|", ","].reduce((best, one) => (nRows(one) > nRows(best) ? one : best)); // cells contain commas
   if (nRows(sign) <= bare.length / 2) return lines;
-  const cell = new RegExp(`((?<=^|[${sign}])"(?:[^"]|"")*"(?=[${sign}]|\\r?$))|[${sign}]`, "g");
+  const cell = new RegExp(`((?<=(?:^|[${sign}]) *)"(?:[^"]|"")*"(?= *(?:[${sign}]|\\r?$)))|[${sign}]`, "g");
   return lines.map(({ text, marks }) => {
     const barred = `|${text.replace(cell, (_, quoted) => quoted ?? "|")}`;
     const row = { text: barred, marks: marks.map(([from, to]) => [from + 1, to + 1]) };
