@@ -112,7 +112,7 @@ class Ruler:
     def strength(self, unit: Unit, least: float) -> int:
         """Return the quality of the start of a unit as a cut; one below `least` need not be exact."""
         start, end, _, _, strength, above = unit
-        if above is None or (least >= _MAX_WITHOUT_PARAGRAPH and self.text.index("\n", above) + 1 == start):
+        if above is None or (least >= _PARAGRAPH_THRESHOLD and self.text.index("\n", above) + 1 == start):
             return strength
         strength = _strength_below(self.text, above, start)
         if strength + _MAX_TIE_BREAKER <= least:
@@ -321,8 +321,8 @@ _LINE_STRENGTH: Final = 50
 _SENTENCE_STRENGTH: Final = 45
 _CLOSING_STRENGTH: Final = 20
 _HEADING_WEAKNESS: Final = 40
-_MAX_WITHOUT_PARAGRAPH: Final = _ITEM_STRENGTH + _MAX_TIE_BREAKER
-"""More than the quality of any cut below which no paragraph begins."""
+_PARAGRAPH_THRESHOLD: Final = _ITEM_STRENGTH + _MAX_TIE_BREAKER
+"""No cut that begins no paragraph is this good."""
 _MAX_HEADING_CHARS: Final = 60
 _STOPS: Final = ".!?;,"
 _WORD_STRENGTH: Final = 5

@@ -14,10 +14,10 @@ from directory_indexer.cli.command_table import ALIASES, COMMANDS, GROUPS, comma
 from directory_indexer.cli.parameters import Argument, Command, Option, OptionTable, Parameter, parameters_of
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__
-"""That of the command lines that Typer refuses, which it does not export."""
+"""The base class of Typer's usage errors, which it does not export."""
 
 _HELP = "help"
-_TAKE_TEXT = frozenset({"search", "grep"})
+_COMMANDS_WITH_FREE_TEXT = frozenset({"search", "grep"})
 _FIRST_STEPS = (
     ("dirindex index ~/Documents", "Index a directory; search it seconds later."),
     ('dirindex search "a question"', "Find passages by meaning and by words."),
@@ -40,7 +40,7 @@ def _typer_command(name: str) -> Any:
     app = typer.Typer(rich_markup_mode=None, add_completion=False)
     command = command_named(name)
     if isinstance(command, Command):
-        kind = _TextCommand if name in _TAKE_TEXT else TyperCommand
+        kind = _TextCommand if name in _COMMANDS_WITH_FREE_TEXT else TyperCommand
         app.command(name, cls=kind, help=command.help)(typer_callback(command))
     else:
         default = command.default

@@ -69,11 +69,11 @@ def _outermost_first(definitions: list[Definition]) -> list[Definition]:
 def _matches(source: bytes, kind: str, deadline: float) -> list[dict[str, list[Node]]]:
     language, query = _language(kind)
 
-    n_asked = count()
+    calls = count()
 
     def is_late(*_: object) -> bool:
         # The clock is a call of the system, which takes longer than the parser does in between.
-        return next(n_asked) % _CALLS_A_LOOK == 0 and time.thread_time() > deadline
+        return next(calls) % _CALLS_A_LOOK == 0 and time.thread_time() > deadline
 
     reader = _Reader(source)
     try:

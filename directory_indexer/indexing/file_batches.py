@@ -61,7 +61,7 @@ class FileBatch:
 
     @property
     def seconds(self) -> float:
-        """Return the time since the last batch was written."""
+        """Return the seconds since the last batch was written, or since the first began."""
         return time.monotonic() - self._begun
 
     @property

@@ -35,7 +35,7 @@ with lazily:
 _BATCH_CHUNKS = 2048
 _MAX_BATCH_CHUNKS = 8192
 _BATCH_SECONDS = 1.0
-"""A batch grows while files are quick to read: the fewer the commits, the fewer pages are written again and again."""
+"""A batch that fills sooner grows to `_MAX_BATCH_CHUNKS`: with fewer commits, fewer pages are written repeatedly."""
 
 _MIN_WAITING_FOR_STATIC = 256
 """The number of chunks that are embedded in a few seconds."""
@@ -280,18 +280,18 @@ class OcrPhase:
         state = self._state
         fingerprint, n_asked = state.fingerprint(), 0
         while fingerprint == state.fingerprint():
-            turn = WriteSlot(state.run)
+            slot = WriteSlot(state.run)
             most = most_pages and max(most_pages - n_asked, 0)
-            n_asked += self._recognise_in(turn, ocr_runner, most)
-            if not turn.is_over or state.must_stop():
+            n_asked += self._recognise_in(slot, ocr_runner, most)
+            if not slot.is_over or state.must_stop():
                 return
             state.run.yield_lock()
 
-    def _recognise_in(self, turn: WriteSlot, ocr_runner: OcrRunner, most_pages: int | None) -> int:
+    def _recognise_in(self, slot: WriteSlot, ocr_runner: OcrRunner, most_pages: int | None) -> int:
         """Recognise pages until others want to write; return how many pages were sent to the engine."""
         state = self._state
         n_asked, refusals = 0, Counter(dict(state.report.ocr_refusals))
-        for step in ocr_runner.recognise_pages(state.run.scope, most_pages=most_pages, must_stop=turn.must_stop):
+        for step in ocr_runner.recognise_pages(state.run.scope, most_pages=most_pages, must_stop=slot.must_stop):
             n_asked += step.n_asked
             state.report = state.report._replace(ocr_usage=step.usage)
             if step.refusal:
@@ -410,13 +410,13 @@ class EmbeddingPhase:
         fingerprint = state.fingerprint()
         while fingerprint == state.fingerprint():
             state.publish()
-            turn = WriteSlot(run)
-            for step in self._vectorizer.embed_waiting(run.scope, must_stop=turn.must_stop, throttle=throttle):
+            slot = WriteSlot(run)
+            for step in self._vectorizer.embed_waiting(run.scope, must_stop=slot.must_stop, throttle=throttle):
                 run.notice = throttle.notice or run.notice
                 state.add_to_report(n_embedded=step.n_embedded, n_reused=step.n_reused, refused=step.refused)
                 state.advance(chunks_done=step.n_chunks)
                 state.publish()
-            if not turn.is_over or run.must_stop:
+            if not slot.is_over or run.must_stop:
                 return
             run.yield_lock()
             after_yielding()

@@ -123,15 +123,15 @@ class Explanation(NamedTuple):
     signals: Annotated[Mapping[str, float], "The parts that add up to the score ([ranking.md](ranking.md))."]
 
     def adding_up_to(self, score: float, digits: int) -> Explanation:
-        """Return it with the signals as rounded parts of a score.
+        """Return the explanation with signals that add up to the rounded score.
 
-        What moved the hit is the rest of it, or else its place: signals order hits, and scores never rise in an answer.
+        The remainder goes to the signal that moved the hit, or to `place`: scores never rise in an answer.
         """
         if not self.signals:
             return self
         scale = self.signals.get(SCALE, 1.0)
-        rest = next((name for name in _MOVES if name in self.signals), "place")
-        parts = {name: scale * value for name, value in self.signals.items() if name not in {SCALE, *_MOVES}}
+        rest = next((name for name in _MOVING_SIGNALS if name in self.signals), "place")
+        parts = {name: scale * value for name, value in self.signals.items() if name not in {SCALE, *_MOVING_SIGNALS}}
         parts[rest] = score - math.fsum(parts.values())
         rounded = {name: round(part, digits) + 0.0 for name, part in parts.items()}
         largest = max(rounded, key=lambda name: abs(rounded[name]))
@@ -142,7 +142,7 @@ class Explanation(NamedTuple):
 DEFINITION_SIGNAL: Final = "definition"
 """The signal of a passage that defines the name that was typed."""
 
-_MOVES: Final = ("name", "named_line", DEFINITION_SIGNAL)
+_MOVING_SIGNALS: Final = ("name", "named_line", DEFINITION_SIGNAL)
 """The signals of hits that a name moved to where they are, whatever the others add up to."""
 
 SCALE: Final = "scale"
