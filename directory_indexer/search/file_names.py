@@ -100,8 +100,8 @@ def suggest_file_name(
 ) -> str:
     """Return the indexed file name in the scope that a query of a single name probably misspells; "" if there is none.
 
-    Return "" also if a file has exactly that name, or if all its words occur in texts. `are_different` returns whether a word is known and means
-    something else: `sections.py` is no error for `sessions.py`.
+    Return "" also if a file has exactly that name, or if all its words occur in texts. `are_different` returns whether a
+    word is known and means something else: `sections.py` is no error for `sessions.py`.
     """
     typed = query.text.strip().casefold()
     stem, dot, extension = typed.rpartition(".")
