@@ -100,13 +100,13 @@ def suggest_file_name(
 ) -> str:
     """Return the indexed file name in the scope that a query of a single name probably misspells; "" if there is none.
 
-    Return "" also if a file has exactly that name, or if all its words occur in texts. `are_different` returns whether a
-    word is known and means something else: `sections.py` is no error for `sessions.py`.
+    Return "" also if a file has exactly that name, or if all its words occur in texts. `are_different` returns whether
+    a word is known and means something else: `sections.py` is no error for `sessions.py`.
     """
-    typed = query.text.strip().casefold()
+    typed = query.meaning.casefold()
     stem, dot, extension = typed.rpartition(".")
     words = {*split_into_words(stem)}
-    is_name = dot and may_be_misspelt(re.sub("[-_.]", "", stem)) and extension.isalnum()
+    is_name = dot and may_be_misspelt(re.sub(r"[\W\d_]", "", stem)) and extension.isalnum()
     if not (is_name and _may_name_files(request, query)) or (known := snapshot.words.known(tuple(words))) == words:
         return ""
     is_meant = _scope_test(snapshot, request, Query("", ""), scope)
@@ -118,6 +118,8 @@ def suggest_file_name(
 
     def may_be_meant(name: str) -> bool:
         others = {*split_into_words(stems[name])}
+        if re.findall(r"\d+", stem) != re.findall(r"\d+", stems[name]):
+            return False
         return known <= others and not any(starmap(are_different, product(words - known, others - words)))
 
     near = sorted((n, name) for name, n in n_errors.items() if n is not None)

@@ -234,11 +234,12 @@ class Searcher:
             return _ProcessedQuery(query, (), None, scope, named, beginnings)
         corrections: tuple[Correction, ...] = ()
         if not named.are_answer and (name := suggest_file_name(snapshot, request, query, scope, are_different_words)):
-            corrections = (Correction(query.text, name),)
-            query = parse_query(name)
-            named = named_files(snapshot, request, query, scope, documents=self._policy.documents)
+            corrections = (Correction(query.meaning, name),)
+            query = parse_query(query.text.replace(query.meaning, name))
         elif not named.are_answer:
             query, corrections = correct_spelling(query, snapshot.words, are_different=are_different_words)
+        if corrections:
+            named = named_files(snapshot, request, query, scope, documents=self._policy.documents)
         embedding: BackgroundTask[QueryEmbedding] | None = None
         if request.mode is not SearchMode.KEYWORD and query.meaning:
             space = snapshot.vector_sets.answering().space

@@ -237,11 +237,13 @@ def test_a_misspelt_file_name_is_corrected(index: Index, typed: str) -> None:
         ("dokcer-compose.yml", "docker-compose.yml"),
         ("dokcer-compsoe.yml", "docker-compose.yml"),
         ("sesison.py", "session.py"),
+        ("perfromance-evalution-2024.txt", "performance-evaluation-2024.txt"),
     ],
 )
 def test_two_errors_in_a_long_file_name_are_corrected(index: Index, typed: str, name: str) -> None:
     names = ("configuration.yaml", "requirements.txt", "docker-compose.yml", "session.py", "docker-compost.yml")
-    plant(index.root, dict.fromkeys(names, "x: nothing"))
+    dated = ("performance-evaluation-2024.txt", "performance-evaluation-2023.txt")
+    plant(index.root, dict.fromkeys((*names, *dated), "x: nothing"))
     index.run()
     assert index.searcher.search(index.request(typed)).corrections == ((typed, name),)
 
@@ -259,6 +261,22 @@ def test_a_file_name_that_may_be_meant_is_left_as_it_is(index: Index, typed: str
     plant(index.root, {"command.go": "package main", "go2.go": "package go", "plan.md": "In commands.go and go."})
     index.run()
     assert not index.searcher.search(index.request(typed)).corrections
+
+
+def test_a_misspelt_file_name_is_corrected_beside_filters(index: Index) -> None:
+    plant(index.root, {"src/command.go": "package main", "command.go": "package main", "plan.md": "A command."})
+    index.run()
+    result = index.searcher.search(index.request("path:src comand.go type:go"))
+    assert result.corrections == (("comand.go", "command.go"),)
+    assert [hit.path for hit in result.hits] == [str(index.root / "src" / "command.go")]
+
+
+def test_a_file_is_found_by_its_name_once_a_word_is_corrected(index: Index) -> None:
+    plant(index.root, {"wireguard.exe": PROGRAM, "plan.md": "The wireguard is here."})
+    index.run()
+    result = index.searcher.search(index.request("wirgeuard"))
+    assert result.corrections == (("wirgeuard", "wireguard"),)
+    assert result.hits[0].path.endswith(".exe")
 
 
 def test_a_misspelt_file_name_is_corrected_within_the_scope_alone(index: Index) -> None:

@@ -67,7 +67,7 @@ def form_values(pdf: Any) -> dict[str, str]:
     stream = _REFERENCE.match(value) if kind == "xref" else _DATASETS.search(value)
     values = _FormValues()
     with suppress(*MUPDF_ERRORS, SkipFileError, ExtractionError):
-        read_xml([pdf.xref_stream(int(stream[1])) if stream else b""], values)
+        read_xml([(stream and pdf.xref_stream(int(stream[1]))) or b""], values)
     return values.names
 
 

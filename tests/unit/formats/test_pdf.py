@@ -560,3 +560,12 @@ def test_a_raised_letter_is_no_part_of_a_word_if_a_note_begins_with_it() -> None
     assert paper.document().text == (
         "Ann Quokka met Bob Numbat at XIXe a a,b\n\na Department of Marsupials\nb Institute of Zoos"
     )
+
+
+def test_a_form_whose_values_are_no_stream_loses_no_text() -> None:
+    paper = Paper().page().lines(PROSE)
+    values, form = paper.pdf.get_new_xref(), paper.pdf.get_new_xref()
+    paper.pdf.update_object(values, "<</A 1>>")
+    paper.pdf.update_object(form, f"<</Fields[]/XFA[(datasets) {values} 0 R]>>")
+    paper.pdf.xref_set_key(paper.pdf.pdf_catalog(), "AcroForm", f"{form} 0 R")
+    assert extract_pdf(paper.pdf.tobytes()).text == PROSE
