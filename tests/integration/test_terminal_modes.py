@@ -16,13 +16,12 @@ import termios
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
 _RUN = """
-import signal
 from directory_indexer.cli.signals import without_echo
 def say(text):
     print(text, flush=True)
 with without_echo(2, show=lambda: say("<shown>"), hide=lambda: say("<hidden>")):
-    while True:  # a handled signal ends a pause
-        signal.pause()
+    while True:  # a pause that begins behind a signal would not end
+        pass
 """
 _SHELL = """
 import os, signal, subprocess, sys, termios
