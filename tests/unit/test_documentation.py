@@ -25,14 +25,14 @@ _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)|(?:src|srcset)=\
 _CALL = re.compile(r"(?:^|[\s(])dirindex (?P<words>[^|;&#>\n]*)")
 _KEYWORDS_AND_VECTORS = "keyword index and static vectors, 5,779 files, 107 MB"
 FIGURES = {
-    "36 s": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 48,571 (78,402) | 35,989"),
-    "after 49": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 48,571"),
-    "242 MB": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | MB of memory | 242 | 909 | recollindex"),
-    "50 s": (
+    "39 s": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 52,787 (77,850) | 38,604"),
+    "after 53": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 52,787"),
+    "240 MB": ("speed.md", f"{_KEYWORDS_AND_VECTORS} | MB of memory | 240 | 908 | recollindex"),
+    "48 s": (
         "speed.md",
-        f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 48,571 (78,402) | 49,785 (80,643) | recollindex",
+        f"{_KEYWORDS_AND_VECTORS} | ms (processor) | 52,787 (77,850) | 48,482 (77,716) | recollindex",
     ),
-    "909 MB": ("speed.md", "MB of memory | 242 | 909 | recollindex"),
+    "908 MB": ("speed.md", "MB of memory | 240 | 908 | recollindex"),
     "2,437": ("ranking-results.md", "2,437 asked"),
     "99.4 %": ("ranking-results.md", "| dirindex | .994 |"),
     "78.4 %": ("ranking-results.md", "| Recoll | .784 |"),
