@@ -336,8 +336,9 @@ class EmbeddingPhase:
         n_waiting = state.n_waiting()
         state.progress = state.progress._replace(phase=Phase.EMBEDDING, chunks_total=n_waiting)
         if n_waiting and state.mode is not EmbeddingMode.OFF and not state.must_stop():
-            if state.mode is EmbeddingMode.ON_DEMAND and throttle is not None and self._n_training_texts():
-                self._embed_throttled(throttle, partial(self._retrain_static_vectors, throttle))
+            is_on_demand = state.mode is EmbeddingMode.ON_DEMAND
+            if is_on_demand and throttle is not None and (n_texts := self._n_training_texts()):
+                self._embed_throttled(throttle, partial(self._retrain_static_vectors, n_texts, throttle))
             state.run_service_step(self._take_vectors_of_searches)
             n_waiting = state.n_waiting()
         if n_waiting and state.mode is EmbeddingMode.COMPLETE and throttle is not None and not state.must_stop():
@@ -353,9 +354,9 @@ class EmbeddingPhase:
     def _n_training_texts(self) -> int:
         return self._vectorizer.static_vectors.n_training_texts(self._state.run.scope)
 
-    def _retrain_static_vectors(self, throttle: Throttle) -> None:
+    def _retrain_static_vectors(self, n_texts: int, throttle: Throttle) -> None:
         """Learn from more texts, unless another run waits."""
-        state, n_texts = self._state, self._n_training_texts()
+        state = self._state
         before, slot = state.progress, WriteSlot(state.run)
         state.publish(chunks_done=0, chunks_total=n_texts)
         steps = self._vectorizer.static_vectors.retrain(n_texts, state.run.scope, must_stop=slot.must_stop)
@@ -405,8 +406,8 @@ class EmbeddingPhase:
     def _embed_in_turns(self, throttle: Throttle, after_yielding: Callable[[], None]) -> None:
         """Embed, and let waiting runs write between batches; first retrain static vectors."""
         state, run = self._state, self._state.run
-        if self._n_training_texts():
-            self._retrain_static_vectors(throttle)
+        if n_texts := self._n_training_texts():
+            self._retrain_static_vectors(n_texts, throttle)
         fingerprint = state.fingerprint()
         while fingerprint == state.fingerprint():
             state.publish()
